@@ -77,6 +77,11 @@ export const plan = z
     decidedReason: text.nullable(),
     breakGlass: reportPlan.shape.breakGlass,
     agreed: reportPlan.shape.agreed,
+    needs: text
+      .nullable()
+      .describe(
+        'whose yes it waits for by the rules in force; null: of one person who may approve, or it does not wait',
+      ),
     releases: text.nullable().describe('the rule whose claims it undoes, if a person asked for that'),
     supersededBy: reportPlan.shape.supersededBy,
     difference: reportPlan.shape.difference,

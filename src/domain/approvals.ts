@@ -178,8 +178,16 @@ export function asksTouch(plan: About, rules: readonly RuleOfSet[]): boolean {
   return all !== undefined && approvalsFor(plan, all, rules).some(({ touch }) => touch);
 }
 
-/** What a plan needs before anybody has said yes; undefined: one person's yes, whoever it is. */
-export function neededText(plan: About, rules: readonly RuleOfSet[]): string | undefined {
+/** What a plan that waits needs by these rules; undefined: one person's yes, whoever it is. */
+export function needsOf(
+  plan: About & { status: string; agreed?: PlanYes | undefined },
+  rules: readonly RuleOfSet[],
+): string | undefined {
+  if (plan.status !== 'pending') return undefined;
+  return plan.agreed ? plan.agreed.missing : neededText(plan, rules);
+}
+
+function neededText(plan: About, rules: readonly RuleOfSet[]): string | undefined {
   const all = rules.find(({ guards }) => guards)?.guards?.approvals;
   return all && missingFor([...approvalsFor(plan, all, rules), ...ownersFor(plan, all)], [], undefined, all);
 }

@@ -8,6 +8,7 @@ import { exempt } from '../../src/engine/operate/exempt.ts';
 import { askExemption, grantRequest, refuseRequest } from '../../src/engine/operate/exemption-requests.ts';
 import { answerPart, applyPlan } from '../../src/engine/operate/plans.ts';
 import { planRelease, releaseClaims } from '../../src/engine/operate/release.ts';
+import { done } from '../../src/runtime/operations/acting.ts';
 import { performerOf } from '../../src/runtime/operations/performer.ts';
 import { BAN_COMPROMISED, type Organization, startOrganization } from '../support/organization.ts';
 
@@ -121,11 +122,11 @@ describe('rules whose folder belongs to a group', () => {
   });
 
   it('know the groups of a person also where what they ask for has its turn', async () => {
-    const done: unknown[] = [];
-    const turns = { operate: async (id: string, _: unknown, asking: object) => void done.push([id, asking]) };
+    const asked: unknown[] = [];
+    const turns = { operate: async (id: string, _: unknown, asking: object) => void asked.push([id, asking]) };
     const performer = performerOf({ turns } as never);
     await performer.perform('applyPlan', { id: plan.id, breakGlass: false } as never, ana);
-    expect(done).toEqual([['applyPlan', ana]]);
+    expect(asked).toEqual([['applyPlan', ana]]);
   });
 
   it('wait for the owners of both where two rules ask for one action', async () => {
@@ -142,6 +143,22 @@ describe('rules whose folder belongs to a group', () => {
     });
     plan = first;
     expect((await say(ben)).plan.status).toBe('approved');
+  });
+
+  it('have a rollout that goes on, or begins anew, for their owners alone', async () => {
+    put(
+      'cloud/own.yaml',
+      ban('servers', 'SRV').replace('mode: approve', 'mode: enforce\nrollout: { steps: [10%, 100%], each: 24h }'),
+    );
+    expect(await reload()).toBe(undefined);
+    const steer = (id: 'resumeRollout' | 'restartRollout', who: { by: string; groups?: string[] }) =>
+      done({ engine: engine(), appliesAtOnce: false }, id, { id: 'servers', reason: 'seen' }, who);
+    for (const id of ['resumeRollout', 'restartRollout'] as const)
+      await expect(steer(id, ana)).rejects.toThrow(
+        'the rollout of rule `servers` stays as it is: rule `servers` is of the folder `cloud`',
+      );
+    await expect(steer('resumeRollout', ben)).rejects.toThrow('is not stopped');
+    expect(await steer('restartRollout', ben)).toMatchObject({ rule: { id: 'servers' }, state: undefined });
   });
 
   it('are released, and exempted from, by their owners; an exemption needs one of the owners of every folder', async () => {

@@ -6,6 +6,7 @@ import type { Operator } from '../../domain/operator.ts';
 import { brakedText, type RolloutState, stateOfRollout } from '../../domain/rollout.ts';
 import { isLive, leastMode, type Rule } from '../../domain/rule.ts';
 import type { Run } from '../../domain/run.ts';
+import { demandOwner } from '../run/approvers.ts';
 import type { Engine } from '../run/engine.ts';
 import { checked } from './commands.ts';
 import { planUndos } from './release.ts';
@@ -76,9 +77,10 @@ export async function restartRollout(engine: Engine, id: string, operator: Opera
 }
 
 async function steered(engine: Engine, id: string, operator: Operator) {
-  const who = checked(operator);
+  const { groups, ...who } = checked(operator);
   const rule = engine.active().rules.find((one) => one.id === id);
   if (!rule) throw new AppError('not_found', `there is no active rule \`${id}\`: \`trustward rules list\` shows them`);
   if (!rule.rollout) throw new AppError('usage', `rule \`${id}\` has no \`rollout\`: it acts on all that it matches`);
+  demandOwner(engine, { by: who.by, groups }, `the rollout of rule \`${id}\` stays as it is`, [id]);
   return { rule, who, state: stateOfRollout(rule, await engine.store.rollouts()) };
 }

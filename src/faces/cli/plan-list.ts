@@ -1,17 +1,29 @@
 // cli: `plans`: the plans that wait and those before, or one with all of its actions. Reading only, also while a daemon writes.
 
-import { neededText } from '../../domain/approvals.ts';
+import { needsOf } from '../../domain/approvals.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { EvidenceReader } from '../../domain/evidence.ts';
 import { differenceFrom, liveIntentsOf, PLAN_STATUSES, type Plan, type PlanStatus } from '../../domain/plan.ts';
 import type { RecordReader } from '../../domain/store-ports.ts';
 import { composeReader } from '../../runtime/compose/reader.ts';
 import { withReader } from '../../runtime/compose/run-reader.ts';
+import { readDatabaseAccess } from '../../runtime/config/name-reader.ts';
 import { systemClock } from '../../runtime/system/clock.ts';
 import { views } from '../report/index.ts';
 import { plansText, planText } from '../report/plan-text.ts';
 import { evidenceOf, remoteOf, withSettings } from './config-of.ts';
-import { type CommonOptions, countOf, databaseOf, type Io, lineWidthOf, outputOf, widthOf, write } from './io.ts';
+import { findDaemon } from './daemon-client.ts';
+import {
+  type CommonOptions,
+  countOf,
+  databaseOf,
+  flagsOf,
+  type Io,
+  lineWidthOf,
+  outputOf,
+  widthOf,
+  write,
+} from './io.ts';
 import { rulesOfSettings } from './operations.ts';
 
 interface PlansOptions extends CommonOptions {
@@ -31,7 +43,7 @@ export async function plansCommand(io: Io, planId: string | undefined, options: 
   return withReader(composeReader(database), async (reader) => {
     const text =
       planId === undefined
-        ? await listed(reader, status, limit, format, options, evidence)
+        ? await listed(reader, status, limit, format, options, io, evidence)
         : await shown(io, reader, planId, format, options, evidence);
     write(io, options, text);
     return 0;
@@ -54,12 +66,16 @@ async function listed(
   limit: number,
   format: Format,
   options: CommonOptions,
+  io: Io,
   evidence: EvidenceReader | undefined,
 ): Promise<string> {
   const plans = status === undefined ? await pendingFirst(reader, limit) : await reader.plans({ status }, limit);
   if (format === 'text') return plansText(plans, systemClock.nowMs(), lineWidthOf(options));
   const rows: object[] = [];
-  for (const plan of plans) rows.push(views.plan(plan, await liveIntentsOf(reader, plan), null, evidence));
+  for (const plan of plans) {
+    const needs = await needsHere(io, options, plan);
+    rows.push(views.plan(plan, await liveIntentsOf(reader, plan), null, evidence, null, needs));
+  }
   return JSON.stringify({ plans: rows }, null, 2);
 }
 
@@ -69,10 +85,14 @@ async function pendingFirst(reader: RecordReader, limit: number): Promise<Plan[]
   return [...pending, ...others].slice(0, limit);
 }
 
-/** By the rules that are here. Undefined where they cannot be read: whoever approves is told all the same. */
-async function neededHere(io: Io, options: CommonOptions, plan: Plan): Promise<string | undefined> {
+/** As the daemon says, which has the rules in force; without one, by the rules that approving here would use. Undefined where neither can be read. */
+async function needsHere(io: Io, options: CommonOptions, plan: Plan): Promise<string | undefined> {
+  if (plan.status !== 'pending') return undefined;
   try {
-    return plan.status === 'pending' ? neededText(plan, (await rulesOfSettings(io, options)).rules) : undefined;
+    const daemon = await findDaemon(readDatabaseAccess(io.env, flagsOf(options)), options);
+    if (!daemon) return needsOf(plan, (await rulesOfSettings(io, options)).rules);
+    const { remoteOperations } = await import('../../contract/client.ts');
+    return (await remoteOperations(daemon).getPlan({ id: plan.id })).needs ?? undefined;
   } catch (error) {
     if (error instanceof AppError) return undefined;
     throw error;
@@ -92,9 +112,10 @@ async function shown(
   const live = await liveIntentsOf(reader, plan);
   const difference = await differenceFrom(reader, plan);
   const revisions = await reader.planRevisions(plan.id);
-  if (format === 'json') return JSON.stringify(views.plan(plan, live, difference, evidence, revisions), null, 2);
+  const needed = await needsHere(io, options, plan);
+  if (format === 'json')
+    return JSON.stringify(views.plan(plan, live, difference, evidence, revisions, needed), null, 2);
   const run = (await reader.run(plan.runId))?.seq;
-  const needed = plan.agreed ? undefined : await neededHere(io, options, plan);
   const context = { nowMs: systemClock.nowMs(), run, live, difference, evidence, revisions, needed };
   return planText(plan, context, widthOf(options));
 }

@@ -90,12 +90,12 @@ export async function plansThere(
   });
 }
 
-function planLines({ intents, createdAt, expiresAt, agreed, ...plan }: PlanShown): string[] {
+function planLines({ intents, createdAt, expiresAt, needs, ...plan }: PlanShown): string[] {
   const decided = plan.decidedBy === null ? '' : `, answered by ${actorText(plan.decidedBy)}`;
   const isOpen = plan.status === 'pending';
   return [
     `Plan ${plan.id} is ${plan.status}: ${plural(intents.length, 'action')}, made ${timeWords(createdAt)}, until ${timeWords(expiresAt)}${decided}.`,
-    ...(isOpen && agreed?.missing ? [`It needs ${agreed.missing}.`] : []),
+    ...(needs ? [`It needs ${needs}.`] : []),
     ...countLines(intents),
     ...intents.map(({ action, target, reasonText }) => `  ${action} ${target}: ${reasonText}`),
     ...(isOpen ? [answerCommand('approve', plan), answerCommand('reject', plan)] : []),

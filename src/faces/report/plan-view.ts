@@ -242,6 +242,7 @@ export function planView(
   difference: PlanDifference | null = null,
   evidence?: EvidenceReader,
   revisions: readonly PlanRevision[] | null = null,
+  needs?: string | undefined,
 ): PlanShown {
   return {
     id: plan.id,
@@ -256,6 +257,7 @@ export function planView(
     decidedReason: plan.decidedReason ?? null,
     breakGlass: breakGlassView(plan.breakGlass),
     agreed: agreedView(plan.agreed),
+    needs: needs ?? null,
     releases: releasedRule(plan) ?? null,
     supersededBy: idsOrNull(plan.supersededBy),
     difference,

@@ -138,7 +138,7 @@ export interface Acting {
   underWay?: { beginPlan(id: string): void; end(): void };
 }
 
-type Shown = Pick<Reading, 'reader' | 'evidence' | 'clock'>;
+type Shown = Pick<Reading, 'reader' | 'evidence' | 'clock' | 'rules'>;
 
 interface PlanAnswer extends Partial<AnsweredPart> {
   plan: Plan;
@@ -207,11 +207,11 @@ const ACTING: {
     shows: async (_, intent) => views.intent(intent),
   },
   resumeRollout: {
-    does: ({ engine }, { id, ...said }, { by }) => alerted(engine, resumeRollout(engine, id, { ...said, by })),
+    does: ({ engine }, { id, ...said }, who) => alerted(engine, resumeRollout(engine, id, { ...said, ...who })),
     shows: async (_, { rule, state }) => views.rollout(rule, state),
   },
   restartRollout: {
-    does: ({ engine }, { id, ...said }, { by }) => alerted(engine, restartRollout(engine, id, { ...said, by })),
+    does: ({ engine }, { id, ...said }, who) => alerted(engine, restartRollout(engine, id, { ...said, ...who })),
     shows: async (_, { rule, state }) => views.rollout(rule, state),
   },
   checkSubject: {
@@ -225,10 +225,10 @@ const ACTING: {
       void engine.afterwards?.();
       return planned;
     },
-    shows: async (_, done) => {
+    shows: async (shown, done) => {
       if (Array.isArray(done)) return { released: done.map(views.released) };
       const { plan, matching, kept } = done;
-      return { plan: views.plan(plan), matching, kept };
+      return { plan: await planShown(shown, plan), matching, kept };
     },
   },
 };

@@ -37,11 +37,12 @@ type Explaining = Pick<
 >;
 
 /** Of a composition. */
-export function readingOf({ config, engine: { store, clock } }: Composition) {
+export function readingOf({ config, engine: { store, clock, active } }: Composition) {
   const evidence = evidenceReader(evidenceFolder(config.database.beside), config.evidence);
   const { requiresReference } = config;
   const packing = async () => packSources(config.database, store);
-  return { reader: store, clock, evidence, packing, changeWindows: config.windows.freeze, requiresReference };
+  const rules = () => active().rules;
+  return { reader: store, clock, evidence, packing, rules, changeWindows: config.windows.freeze, requiresReference };
 }
 
 export interface Offering extends Reading, Explaining, Steering {

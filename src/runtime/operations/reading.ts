@@ -4,6 +4,7 @@ import type { Asking } from '../../contract/operation.ts';
 import { sinceOf } from '../../contract/operation.ts';
 import { runPath } from '../../contract/plans.ts';
 import type { OperationId, Output, Parsed } from '../../contract/table.ts';
+import { needsOf } from '../../domain/approvals.ts';
 import type { ChangeWindow } from '../../domain/change-window.ts';
 import { auditedTarget, demandKnownOwner, namedDecisions, runNamed } from '../../domain/decision-filter.ts';
 import { AppError } from '../../domain/errors.ts';
@@ -85,7 +86,11 @@ export const READING: Handlers<Reading, ReadingId> = {
   },
   listPlans: async (deps, { status, limit, before }) => {
     const found = await deps.reader.plans(given({ status, before }), limit);
-    const shown = async (plan: Plan) => views.plan(plan, await liveIntentsOf(deps.reader, plan), null, deps.evidence);
+    const shown = async (plan: Plan) =>
+      views.plan(
+        ...([plan, await liveIntentsOf(deps.reader, plan), null, deps.evidence, null] as const),
+        needsOf(plan, deps.rules?.() ?? []),
+      );
     return { plans: await Promise.all(found.map(shown)), next: nextOf(found, limit) };
   },
   getPlan: async (deps, { id }) => {
@@ -213,9 +218,13 @@ export function requestedRun(deps: Pick<Reading, 'shownRun'>, run: RunRecord): O
   return { id: run.id, status: run.status, location: runPath(run.id), run: runView(deps, run) };
 }
 
-export async function planShown({ reader, evidence }: Pick<Reading, 'reader' | 'evidence'>, plan: Plan) {
-  const difference = await differenceFrom(reader, plan);
-  return views.plan(plan, await liveIntentsOf(reader, plan), difference, evidence, await reader.planRevisions(plan.id));
+export async function planShown(
+  { reader, evidence, rules }: Pick<Reading, 'reader' | 'evidence' | 'rules'>,
+  plan: Plan,
+) {
+  const [live, difference] = [await liveIntentsOf(reader, plan), await differenceFrom(reader, plan)];
+  const revisions = await reader.planRevisions(plan.id);
+  return views.plan(plan, live, difference, evidence, revisions, needsOf(plan, rules?.() ?? []));
 }
 
 /** Errors: AppError `not_found` when nothing is known of it. */

@@ -1,5 +1,5 @@
 // commands: plans as people list, read, approve in part and apply them, and the release of a rule: by itself and through a daemon.
-import { writeFileSync } from 'node:fs';
+import { mkdtempSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { views } from '../../../src/faces/report/index.ts';
@@ -219,6 +219,23 @@ describe('through a daemon', () => {
     return plan;
   }
   afterEach(() => daemon.stop());
+
+  it('whose yes a plan needs is what the daemon says, whichever rules are named here', async () => {
+    const plan = await startWith(APPROVE);
+    const other = mkdtempSync(join(org.dir, 'other-'));
+    for (const [folder, people] of [
+      [org.rulesDir, 2],
+      [other, 3],
+    ] as const) {
+      writeFileSync(join(folder, 'ban.yaml'), APPROVE);
+      writeFileSync(join(folder, 'approvals.yaml'), `approvals: [{ people: ${people} }]\n`);
+    }
+    await org.composition.rules.reload(async () => {});
+    const there = { ...org.env, TRUSTWARD_RULES: other };
+    expect((await command(['plans', plan], there)).out).toContain('It needs 2 yeses; nobody');
+    for (const args of [['plans', plan], ['plans']])
+      expect((await command([...args, '--format', 'json'], there)).out).toContain('"needs": "2 yeses');
+  });
 
   it('a part is approved and applied at once, and the rest waits', async () => {
     const plan = await startWith(APPROVE);

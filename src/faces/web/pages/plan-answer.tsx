@@ -5,7 +5,7 @@ import type { Child } from 'hono/jsx';
 import { z } from 'zod';
 import { PLANS } from '../../../contract/plans.ts';
 import { actorText } from '../../../domain/actor.ts';
-import { neededText } from '../../../domain/approvals.ts';
+import { needsOf } from '../../../domain/approvals.ts';
 import { freezeText, type WindowNow, windowAt } from '../../../domain/change-window.ts';
 import { AppError, lineOf } from '../../../domain/errors.ts';
 import { GIVEN_TEXT_MAX, stopText } from '../../../domain/operator.ts';
@@ -121,7 +121,7 @@ export async function PlanHead({ deps, answering, plan }: { deps: HttpDeps; answ
   const revisions = await deps.reader.planRevisions(plan.id);
   const nowMs = deps.clock.nowMs();
   // What is over, or was answered with no, ends no more.
-  const needed = neededOf(deps, plan);
+  const needed = needsOf(plan, deps.rules());
   const isBare = [plan.decidedBy, plan.breakGlass, plan.agreed, needed].every((one) => one === undefined);
   const ends = plan.status === 'expired' ? 'expired' : canBeCalled(plan) ? 'expires' : undefined;
   return (
@@ -225,12 +225,6 @@ const ALLOWS: Record<PlanStatus, string> = {
 /** One yes may not be enough. */
 const ALLOWS_THEN = 'With the yes that it needs, it allows Trustward to';
 
-/** Whose yes `approvals.yaml` asks for; undefined: anybody's who may approve. */
-export function neededOf({ rules }: Pick<HttpDeps, 'rules'>, plan: Plan): string | undefined {
-  if (plan.status !== 'pending') return undefined;
-  return plan.agreed ? plan.agreed.missing : neededText(plan, rules());
-}
-
 const DRY_WORDS =
   ': it holds everything that a live run would do. Approving and applying it does it: the mode of that run does not cap it, only those of the rules and the configured one do';
 
@@ -319,7 +313,7 @@ export function freezeOn({ changeWindows = [], clock }: HttpDeps, plan: Plan): W
 export function liftedOf(deps: HttpDeps, plan: Plan): string[] {
   return [
     ...(freezeOn(deps, plan) ? ['through the change window'] : []),
-    ...(neededOf(deps, plan) === undefined ? [] : ['without the yes of others']),
+    ...(needsOf(plan, deps.rules()) === undefined ? [] : ['without the yes of others']),
   ];
 }
 
@@ -541,7 +535,7 @@ export function Mistake({ children }: { children: string | undefined }) {
 
 function whenApplied(deps: HttpDeps, plan: Plan): string {
   if (!isLive(deps.daemonMode())) return '';
-  if (neededOf(deps, plan) !== undefined) return 'It is applied when everybody who is asked has said yes.';
+  if (needsOf(plan, deps.rules()) !== undefined) return 'It is applied when everybody who is asked has said yes.';
   return `${deps.isDaemon ? 'What you approve is applied at once' : 'A worker applies what you approve'}.`;
 }
 
