@@ -316,7 +316,8 @@ export const DOUBTS = {
     scope: 'approve',
     tag: 'operator',
     summary: 'Undo what is in force on a target, or plan the undo of all that a rule has in force',
-    description: 'Give `target` and `reason`, or `rule`.',
+    description:
+      'Give `target` and `reason`, or `rule`. A target that rules of several owners claim is planned, too, and waits for a yes of each.',
     body: z
       .strictObject({
         target: targetField.optional(),

@@ -243,9 +243,9 @@ export interface PlanSelection {
   digest?: string | undefined;
 }
 
-/** The rule whose claims the plan undoes, if a person asked for that; undefined: a run made the plan. */
+/** The rule whose claims the plan undoes, or the rules of a target that several claim, if a person asked for that; undefined: a run made the plan. */
 export function releasedRule({ intents: [first] }: { intents: readonly PlannedIntent[] }): string | undefined {
-  return first?.released ? first.basis[0]?.rule : undefined;
+  return first?.released ? [...new Set(first.basis.map(({ rule }) => rule))].sort().join(' and ') : undefined;
 }
 
 /** Whether applying it has begun: then it has a progress. An `approved` one has none yet. */

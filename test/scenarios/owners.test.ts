@@ -8,8 +8,8 @@ import { exempt } from '../../src/engine/operate/exempt.ts';
 import { askExemption, grantRequest, refuseRequest } from '../../src/engine/operate/exemption-requests.ts';
 import { answerPart, applyPlan } from '../../src/engine/operate/plans.ts';
 import { planRelease, releaseClaims } from '../../src/engine/operate/release.ts';
-import { done } from '../../src/runtime/operations/acting.ts';
-import { performerOf } from '../../src/runtime/operations/performer.ts';
+import { done, shown } from '../../src/runtime/operations/acting.ts';
+import { performerOf, readingOf } from '../../src/runtime/operations/performer.ts';
 import { BAN_COMPROMISED, type Organization, startOrganization } from '../support/organization.ts';
 
 const issuer = 'https://id.example.com';
@@ -177,6 +177,32 @@ describe('rules whose folder belongs to a group', () => {
     expect(released).toMatchObject([{ target: 'LAP-1', state: 'released' }]);
     await expect(releaseClaims(engine(), 'SRV-1', { ...ben, reason: 'done' })).resolves.toHaveLength(1);
     await expect(releaseClaims(engine(), 'FREE-1', { by: 'ci', reason: 'done' })).resolves.toHaveLength(1);
+  });
+
+  it('release what both claim by a plan, which waits for a yes of each: nobody has to be in both groups', async () => {
+    put('cloud/also.yaml', ban('also', 'LAP'));
+    expect(await reload()).toBe(undefined);
+    org.console.fleet.addDevice({ serial: 'LAP-2' });
+    await org.run('enforce');
+    plan = (await engine().store.plans({ status: 'pending' }, 1))[0] as Plan;
+    const { plan: read } = await say(cleo, { ...WHOLE, digest: plan.digest });
+    await applyPlan(engine(), read.id, { by: 'the daemon' });
+    const release = async (who: { by: string; groups?: string[] }) => {
+      const input = { target: 'LAP-2', reason: 'mended', rule: undefined };
+      const acting = { engine: engine(), appliesAtOnce: false };
+      return shown(readingOf(org.composition), 'releaseClaims', await done(acting, 'releaseClaims', input, who));
+    };
+    await expect(release(person('eve', 'fleet-team'))).rejects.toThrow('nothing of `LAP-2` is released');
+    const planned = await release(ana);
+    expect(planned).toMatchObject({
+      plan: { status: 'pending', releases: 'also and laptops', needs: expect.stringContaining('yes of cloud-team') },
+    });
+    expect(await release(ben)).toMatchObject({ plan: { id: 'plan' in planned && planned.plan.id } });
+    plan = (await engine().store.plan('plan' in planned ? planned.plan.id : '')) as Plan;
+    for (const who of [ana, ben]) plan = (await say(who)).plan;
+    await applyPlan(engine(), plan.id, { by: 'the daemon' });
+    expect(org.effects('device_unbanned')).toHaveLength(1);
+    expect(await engine().store.openClaimsOn('LAP-2')).toEqual([]);
   });
 
   it('are answered for, where a person asks for an exemption, by their owners', async () => {

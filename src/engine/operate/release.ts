@@ -21,7 +21,7 @@ import { AppError } from '../../domain/errors.ts';
 import { demandOneToChange, type IdentityReader, type Named, resolveName } from '../../domain/identity.ts';
 import { type Intent, type IntentDraft, isDone, isUnresolved } from '../../domain/intent.ts';
 import type { Operator, Released } from '../../domain/operator.ts';
-import type { Plan, PlannedIntent } from '../../domain/plan.ts';
+import { type Plan, type PlannedIntent, releasedRule } from '../../domain/plan.ts';
 import { openClaims } from '../../domain/store.ts';
 import type { ActStore, RecordReader } from '../../domain/store-ports.ts';
 import { summaryOf } from '../../domain/subjects.ts';
@@ -32,7 +32,7 @@ import { carryOutOne } from '../act/resolve.ts';
 import { claimNote } from '../act/settle.ts';
 import { type Sealed, sealPlan } from '../approve/plans.ts';
 import { isProposedBy } from '../decide/reversals.ts';
-import { demandOwner } from '../run/approvers.ts';
+import { demandOwner, isOwnerOfSome } from '../run/approvers.ts';
 import { actContext, type Engine, rulesOfRun } from '../run/engine.ts';
 import { checked, said } from './commands.ts';
 
@@ -364,29 +364,62 @@ export async function planRelease(engine: Engine, rule: string, operator: Operat
   return planUndos(engine, rule, who);
 }
 
+/**
+ * At once by whoever owns each rule that claims the target. Somebody who owns one of several plans it, and it waits for a yes of each. Errors: as `releaseClaims`.
+ */
+export async function releaseTarget(
+  engine: Engine,
+  given: string,
+  operator: Operator,
+): Promise<Released[] | PlannedRelease> {
+  const { groups, ...who } = checked(operator);
+  const target = await claimedTarget(engine.store, given);
+  const open = await engine.store.openClaimsOn(target);
+  if (!isOwnerOfSome(engine, { by: who.by, groups }, [...new Set(open.map(({ rule }) => rule))]))
+    return releaseClaims(engine, target, operator);
+  const byAction = new Map<ActionName, Claim[]>();
+  for (const claim of open) byAction.set(claim.action, [...(byAction.get(claim.action) ?? []), claim]);
+  return sealUndos(engine, { own: [...byAction.values()], kept: [] }, 'apart', who);
+}
+
 /** The same for whoever is not asked: the brake of a rollout. Its owners are asked when the plan is approved. */
 export async function planUndos(engine: Engine, rule: string, who: Operator): Promise<PlannedRelease> {
+  const targets = await targetsOf(engine, rule);
+  if (targets.own.length === 0) throw nothingToRelease(rule, targets.kept);
+  return sealUndos(engine, targets, 'instead', who);
+}
+
+async function sealUndos(
+  engine: Engine,
+  { own, kept }: { own: Claim[][]; kept: KeptTarget[] },
+  beside: 'instead' | 'apart',
+  who: Operator,
+): Promise<PlannedRelease> {
   const { store, ids, clock, settings, daemonMode } = engine;
   await store.expirePlans();
   const run = await store.latestRun();
   if (!run) throw new AppError('not_found', 'there is no run yet: nothing can have been done');
-  const { own, kept } = await targetsOf(engine, rule);
-  if (own.length === 0) throw nothingToRelease(rule, kept);
   const sealed = sealPlan({
     id: ids.next(),
     runId: run.id,
     mode: daemonMode,
     nowMs: clock.nowMs(),
     ttlMs: settings.planTtlMs,
-    beside: 'instead',
-    planned: await plannedUndos(engine, rule, own),
+    beside,
+    planned: await plannedUndos(engine, own),
     pending: await store.plans({ status: 'pending' }, PLANS_MAX),
     approved: await store.plans({ status: 'approved' }, PLANS_MAX),
   });
   if (!sealed.plan)
-    throw new AppError('conflict', `an approved plan has all that is left of rule \`${rule}\`: apply it`);
+    throw new AppError(
+      'conflict',
+      'a plan that was approved, or to which somebody has said yes, has all of it: `plans` shows it',
+    );
   if (isNew(sealed))
-    await store.replacePlans({ superseded: sealed.superseded, sealed: sealed.plan }, notesOf(sealed, rule, who));
+    await store.replacePlans(
+      { superseded: sealed.superseded, sealed: sealed.plan },
+      notesOf(sealed, releasedRule(sealed.plan), who),
+    );
   const matching = sealed.plan.intents.filter(({ reason }) => reason === 'rule_matches').length;
   return { plan: sealed.plan, matching, kept };
 }
@@ -397,7 +430,7 @@ function isNew({ notes }: Sealed): boolean {
   return notes.some(({ kind }) => kind === 'plan.sealed');
 }
 
-function notesOf({ notes }: Sealed, rule: string, who: Operator): AuditNote[] {
+function notesOf({ notes }: Sealed, rule: string | undefined, who: Operator): AuditNote[] {
   const asked = { release: rule, ...who };
   return notes.map(({ kind, body }) => ({ kind, body: kind === 'plan.sealed' ? { ...body, ...asked } : body }));
 }
@@ -430,7 +463,7 @@ async function targetsOf({ store, actions }: Engine, rule: string): Promise<{ ow
 }
 
 /** The devices are those of the action that is undone: the plan covers no more than what was done. */
-async function plannedUndos(engine: Engine, rule: string, own: readonly Claim[][]): Promise<PlannedIntent[]> {
+async function plannedUndos(engine: Engine, own: readonly Claim[][]): Promise<PlannedIntent[]> {
   const { store, actions } = engine;
   const claims = own.flat();
   const episodes = await store.episodes([...new Set(claims.map(({ episodeId }) => episodeId))]);
@@ -442,6 +475,7 @@ async function plannedUndos(engine: Engine, rule: string, own: readonly Claim[][
     const inverse = actions.get(action)?.inverse;
     if (!inverse) throw new AppError('conflict', `nothing undoes ${action} on \`${target}\``);
     const draft = undoDraft(engine, actions.get(inverse) as Action, ofTarget, devices.get(intentId) ?? []);
+    const rule = [...new Set(ofTarget.map((claim) => claim.rule))].join(' and ');
     const isMatching = ofTarget.some(({ episodeId }) => !over.has(episodeId));
     return {
       ...draft,

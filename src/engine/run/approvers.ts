@@ -47,6 +47,17 @@ export function demandOwner(
   if (foreign) throw new AppError('conflict', `${what}: ${notOwnedText({ by, groups }, foreign, all)}`);
 }
 
+/** Of some of these rules, and not of all that are owned: a yes of others is needed, too. */
+export function isOwnerOfSome(
+  engine: Pick<Approving, 'active'>,
+  { by, groups = [] }: Pick<Operator, 'by' | 'groups'>,
+  rules: readonly string[],
+): boolean {
+  const all = approvalsOf(engine);
+  const foreign = (asked: string[][]) => all && notOwned({ by, groups }, asked, all);
+  return foreign(rules.map((rule) => [rule])) !== undefined && foreign([[...rules]]) === undefined;
+}
+
 /** What a plan needs, by the size of `whole`, and of the owners of what is answered. */
 function askedOf(engine: Approving, whole: Plan, part: Plan): { needed: Approval[]; all: Approvals } | undefined {
   const all = approvalsOf(engine);

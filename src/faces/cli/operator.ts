@@ -282,9 +282,8 @@ export async function checkCommand(io: Io, what: string, options: CommonOptions)
 export async function claimReleaseCommand(
   io: Io,
   target: string | undefined,
-  options: CommonOptions & { rule?: string; reason?: string },
+  options: CommonOptions & { reason?: string },
 ): Promise<number> {
-  const { rule = '' } = options;
   const chosen = target === undefined ? undefined : await chosenName(io, options, target, ['device', 'service']);
   return does(
     io,
@@ -292,7 +291,7 @@ export async function claimReleaseCommand(
     'releaseClaims',
     { target: chosen },
     {
-      text: (answer) => ('released' in answer ? answer.released.map(releasedLine) : plannedLines(answer, rule)),
+      text: (answer) => ('released' in answer ? answer.released.map(releasedLine) : plannedLines(answer)),
       exitCode: (answer) => ('released' in answer ? exitCodeOf(answer.released) : 0),
     },
   );
@@ -325,15 +324,14 @@ export function mineRevokeCommand(io: Io, person: string, options: ReasonOptions
   );
 }
 
-function plannedLines(
-  { plan, matching, kept }: Exclude<Output<'releaseClaims'>, { released: unknown }>,
-  rule: string,
-): string[] {
+function plannedLines({ plan, matching, kept }: Exclude<Output<'releaseClaims'>, { released: unknown }>): string[] {
+  const rule = plan.releases ?? '';
   return [
     `plan ${plan.id} undoes what rule ${rule} did to ${plural(plan.intents.length, 'target')}, and waits:`,
     ...countLines(plan.intents),
     matchingWords(matching, rule),
     ...kept.map(({ action, target, rules }) => `  ${action} ${target} stays: rule ${rules.join(', ')} holds it too`),
+    ...(plan.needs === null ? [] : [`it needs ${plan.needs}`]),
     `nothing is undone yet: \`trustward plans ${plan.id}\` shows it, \`trustward approve ${plan.id}\` approves it`,
   ];
 }

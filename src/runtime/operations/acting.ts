@@ -25,7 +25,7 @@ import { confirmJoined, exempt } from '../../engine/operate/exempt.ts';
 import { grantRequest, refuseRequest } from '../../engine/operate/exemption-requests.ts';
 import { freezeOf, isHeldWhole } from '../../engine/operate/plan-drift.ts';
 import { type AnsweredPart, type Applied, answerPart, applyPlan, approvePart } from '../../engine/operate/plans.ts';
-import { planRelease, releaseClaims } from '../../engine/operate/release.ts';
+import { planRelease, releaseTarget } from '../../engine/operate/release.ts';
 import { resolveIntent } from '../../engine/operate/resolve-intent.ts';
 import { restartRollout, resumeRollout, type SteeredRollout } from '../../engine/operate/rollout.ts';
 import type { Approving } from '../../engine/run/approvers.ts';
@@ -155,7 +155,7 @@ export interface Done {
   resumeRollout: SteeredRollout;
   restartRollout: SteeredRollout;
   checkSubject: Checked;
-  releaseClaims: Awaited<ReturnType<typeof releaseClaims>> | Awaited<ReturnType<typeof planRelease>>;
+  releaseClaims: Awaited<ReturnType<typeof releaseTarget>>;
 }
 
 export type ActingId = keyof Done;
@@ -220,10 +220,12 @@ const ACTING: {
   },
   releaseClaims: {
     does: async ({ engine }, { target, rule, ...said }, who) => {
-      if (target !== undefined) return releaseClaims(engine, target, { ...said, ...who });
-      const planned = await planRelease(engine, rule ?? '', { ...said, ...who });
-      void engine.afterwards?.();
-      return planned;
+      const by = { ...said, ...who };
+      const done = await (target === undefined
+        ? planRelease(engine, rule ?? '', by)
+        : releaseTarget(engine, target, by));
+      if (!Array.isArray(done)) void engine.afterwards?.();
+      return done;
     },
     shows: async (shown, done) => {
       if (Array.isArray(done)) return { released: done.map(views.released) };

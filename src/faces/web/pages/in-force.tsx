@@ -161,16 +161,16 @@ export function inForcePages(deps: HttpDeps): Route[] {
   ];
 }
 
-/** What came of releasing a target. */
+/** What came of releasing a target, or the address of the plan that waits for other owners. */
 export async function releasedOn(
   deps: HttpDeps,
   context: Ctx,
   target: string,
   given: { reason: string },
-): Promise<ReleasedShown[]> {
+): Promise<ReleasedShown[] | string> {
   // A target as it was stored: its name may be longer than any that is typed.
   const answer = await deps.performer.perform('releaseClaims', { target, ...given }, askingOf(context));
-  return 'released' in answer ? answer.released : [];
+  return 'released' in answer ? answer.released : `/plans/${encodeURIComponent(answer.plan.id)}`;
 }
 
 async function release(deps: HttpDeps, context: Ctx): Promise<Response> {
@@ -179,6 +179,7 @@ async function release(deps: HttpDeps, context: Ctx): Promise<Response> {
   if (!intent) throw new AppError('not_found', `there is no action \`${id}\`: read the page of what is in force again`);
   const { target } = intent;
   const released = await releasedOn(deps, context, target, given);
+  if (typeof released === 'string') return leadTo(context, released);
   const [only] = released;
   if (released.length === 1 && only?.intent) return leadTo(context, `/intents/${encodeURIComponent(only.intent.id)}`);
   return answerPage(deps, context, {

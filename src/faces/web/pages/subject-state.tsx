@@ -268,7 +268,8 @@ function changed(what: string, handle: Route['handle']): Route {
 }
 
 /** The subject's page shows what was released; what was not is shown at once, since nothing else does. */
-function cameOf(deps: HttpDeps, context: Ctx, subject: Identity, released: readonly ReleasedShown[]) {
+function cameOf(deps: HttpDeps, context: Ctx, subject: Identity, released: readonly ReleasedShown[] | string) {
+  if (typeof released === 'string') return leadTo(context, released);
   if (released.every(({ state }) => state === 'released')) return leadTo(context, pathOf(subject));
   return answerPage(deps, context, {
     title: 'Not all was released',
