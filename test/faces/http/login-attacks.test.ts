@@ -263,6 +263,22 @@ it('a flood of beginnings reaches the provider a bounded number of times, and la
   expect((await send('/sign-in/device', {})).status).toBe(201);
 });
 
+it('many networks together have a bound, too, which pushes out nobody who waits', async () => {
+  const beginFrom = async (network: number) => {
+    const from = { incoming: { socket: { remoteAddress: `192.0.2.${network}` } } };
+    const init = { method: 'POST', body: '{}', headers: { host: '127.0.0.1:8080' } };
+    return on.app.request('/sign-in/device', init, from);
+  };
+  const first = await beginFrom(0);
+  const answers = await Promise.all(Array.from({ length: 520 }, (_, count) => beginFrom(count % 13)));
+  const refused = answers.filter(({ status }) => status === 429);
+  expect(refused).toHaveLength(21);
+  expect((await refused[0]?.text()) ?? '').toContain('too many sign-ins of commands wait');
+  const { code, completeUri } = (await first.json()) as Begun;
+  await on.visitor().entersCode('u-ana', completeUri);
+  expect((await poll(code)).status).toBe(200);
+});
+
 it('a provider that lets no command sign in, and an endpoint without one, say what to do instead', async () => {
   const none = await openSigningIn({ hasDevices: false });
   const refused = await send('/sign-in/device', {}, {}, none);

@@ -123,6 +123,20 @@ describe.skipIf(hasNoPostgres)(`persons at two endpoints${NEEDS_POSTGRES}`, { ti
     expect(asked).toBeGreaterThan(6);
   });
 
+  it('who lost the group between two writes through different endpoints has no right at either', async () => {
+    const cem = await signedIn('cem');
+    const begun = performance.now();
+    expect((await cem.says(0, 'stop', '--reason', 'a drill', ...ALPHA)).code).toBe(0);
+    const account = provider.accounts.get('u-cem');
+    if (account) account.groups = ['staff'];
+    // The provider is asked once a minute at most.
+    await systemClock.sleep(Math.max(0, 62_000 - (performance.now() - begun)));
+    for (const at of [1, 0])
+      expect((await cem.says(at, 'resume', '--reason', 'late', ...ALPHA)).err).toContain('scope `approve` is needed');
+    if (account) account.groups = ['security'];
+    expect((await (await signedIn('ana')).says(1, 'resume', '--reason', 'it was one', ...ALPHA)).code).toBe(0);
+  });
+
   it('a logout at the provider ends the session at both', async () => {
     const cem = await signedIn('cem');
     expect((await cem.says(1, 'inbox', ...ALPHA)).code).toBe(0);
