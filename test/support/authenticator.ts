@@ -52,6 +52,11 @@ export class Authenticator {
     return Buffer.from(JSON.stringify({ type: lies.type ?? type, challenge, origin, crossOrigin }));
   }
 
+  /** As Trustward keeps the key. */
+  get spki(): string {
+    return this.keys.publicKey.export({ type: 'spki', format: 'der' }).toString('base64url');
+  }
+
   /** The fields of the form that registers it. */
   register(asked: Asked, lies: Lies = {}) {
     const { x = '', y = '' } = this.keys.publicKey.export({ format: 'jwk' });

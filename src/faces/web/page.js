@@ -128,7 +128,10 @@
       line.role = 'alert';
       const isNo = error.name === 'NotAllowedError';
       const why = isNo ? 'it was cancelled, took too long, or this device has no such passkey' : error.message;
-      line.textContent = `Nothing was sent, since the passkey was not used (${why}). Try again.`;
+      const isAble = globalThis.PublicKeyCredential?.parseRequestOptionsFromJSON;
+      line.textContent = isAble
+        ? `Nothing was sent, since the passkey was not used (${why}). Try again.`
+        : 'Nothing was sent: this browser cannot use passkeys here. Use a newer one.';
     }
   }
 

@@ -2,10 +2,14 @@
 // through with break glass, also when the process is killed between its approval and its applying. Nothing waits for real time.
 import { afterEach, describe, expect, it } from 'vitest';
 import { parseWindows } from '../../../src/domain/change-window.ts';
+import type { TouchKind } from '../../../src/domain/passkey.ts';
 import type { Plan } from '../../../src/domain/plan.ts';
+import { challengeOf } from '../../../src/domain/touch.ts';
 import { stopEverything } from '../../../src/engine/operate/commands.ts';
+import { addPasskey } from '../../../src/engine/operate/passkeys.ts';
 import { answerPlan, applyPlan, approvePart } from '../../../src/engine/operate/plans.ts';
 import { releaseClaims } from '../../../src/engine/operate/release.ts';
+import { Authenticator } from '../../support/authenticator.ts';
 import { Crash, Life, mortal } from '../../support/crash.ts';
 import { banRule, type OnPlatform, QUIET_MS, startOnPlatform } from '../../support/engine-on-platform.ts';
 import { compromise, lookOn } from '../../support/looks.ts';
@@ -245,6 +249,30 @@ describe('break glass', () => {
     const applied = await applyPlan(on.engine, plan.id, { by: 'ada', ...GLASS }, { glass: true });
     expect(alerted[0]).toEqual([0, 1]);
     expect(applied.plan).toMatchObject({ status: 'applied', breakGlass: { by: 'ada', reason: GLASS.reason } });
+    expect(on.platform.sent).toEqual(['ban S-d1', 'ban S-d2']);
+  });
+
+  it('is broken for an approved plan by the touch alone that was asked for applying it, where the person has a passkey', async () => {
+    begin({ at: '2027-11-20T12:00:00Z', mode: 'approve' });
+    const by = 'ada@example.com (u-ada at https://id.example.com)';
+    const plan = await on.approve((await on.run()).plan);
+    const key = new Authenticator('https://trust.example.com');
+    const kept = { id: key.id.toString('base64url'), publicKey: key.spki, counter: 0, name: 'laptop' };
+    await addPasskey(on.engine, { ...kept, origin: 'https://trust.example.com' }, { by });
+    const breakGlassWith = (kind?: TouchKind, digest = plan.digest) => {
+      const nonce = 'AAAA';
+      const challenge = kind && challengeOf({ kind, nonce }, { of: plan.id, digest, by });
+      const touch = challenge && JSON.parse(key.touch({ kind, nonce, publicKey: { challenge } }));
+      return applyPlan(on.engine, plan.id, { by, touch, ...GLASS }, { glass: true });
+    };
+    await expect(breakGlassWith()).rejects.toThrow('has a passkey, which this answer needs');
+    for (const other of ['glass', 'approve'] as const)
+      await expect(breakGlassWith(other)).rejects.toThrow('was made for something else');
+    await expect(breakGlassWith('apply', 'e'.repeat(64))).rejects.toThrow('was made for something else');
+    expect([on.platform.sent, await kinds('plan.glass_broken')]).toEqual([[], []]);
+    const applied = await breakGlassWith('apply');
+    expect(applied.plan).toMatchObject({ status: 'applied', breakGlass: { by, touched: true } });
+    expect(await kinds('plan.glass_broken')).toMatchObject([{ by, touch: { kind: 'apply', passkey: kept.id } }]);
     expect(on.platform.sent).toEqual(['ban S-d1', 'ban S-d2']);
   });
 

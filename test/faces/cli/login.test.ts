@@ -155,6 +155,20 @@ describe('who signed in from another machine', () => {
     ]);
   });
 
+  it('approves nothing there while they have a passkey, and is told where to answer', async () => {
+    const { store } = org.composition.engine;
+    const [plan] = JSON.parse((await at('ana')('plans', '--status', 'pending', '--format', 'json')).out).plans;
+    const person = { issuer: provider.settings.issuer, sub: 'u-ana', email: 'ana@example.com', name: 'laptop' };
+    const key = { id: 'AAAA', publicKey: 'AAAA', origin: 'https://trust.example.com', counter: 0 };
+    const passkey = { ...person, ...key, addedAt: 0, removedAt: undefined, usedAt: undefined };
+    await store.savePasskey(passkey, { kind: 'passkey.added', body: { passkey: key.id } });
+    const refused = await at('ana')('approve', plan.id, '--digest', plan.digest);
+    const words =
+      'ana@example.com has a passkey, which this answer needs: answer on the page of the plan, where the browser asks for it; that needs JavaScript';
+    expect([refused.code, refused.err]).toEqual([1, `trustward: ${daemon.url} answered: ${words}\n`]);
+    expect((await store.plan(plan.id))?.status).toBe('pending');
+  });
+
   it('has no right any more once the group is lost, between two commands', async () => {
     const ana = provider.accounts.get('u-ana');
     if (ana) ana.groups = ['staff'];

@@ -14,7 +14,7 @@ import type { Rule } from '../../../src/domain/rule.ts';
 import { sealedNote } from '../../../src/engine/approve/plans.ts';
 import { TouchWalk } from '../../../src/engine/audit/touches.ts';
 import { approvePart } from '../../../src/engine/operate/plans.ts';
-import { countedYes } from '../../../src/engine/run/approvers.ts';
+import { countedYes, demandTouch } from '../../../src/engine/run/approvers.ts';
 import { partyOf } from '../../../src/faces/http/passkeys.ts';
 import { planView } from '../../../src/faces/report/plan-view.ts';
 import { Authenticator } from '../../support/authenticator.ts';
@@ -49,6 +49,14 @@ async function open(file?: string) {
           const part = { rules: of, only, except, keys, digest };
           const { plan, rest, missed } = await approvePart(engine, id, part, { ...said, ...who }, breakGlass);
           return { ...planView(plan), applied: null, rest: rest ? planView(rest) : null, missed };
+        },
+        // As far as the engine's is about touches.
+        applyPlan: async ({ id, breakGlass }, who) => {
+          const { store, clock } = on;
+          const plan = (await store.plan(id)) as Plan;
+          const engine = { store, active: () => ({ rules: rules() }) };
+          if (breakGlass) await demandTouch(engine, who, 'apply', { of: id, digest: plan.digest }, clock.nowMs());
+          return { ...planView(plan), applied: null };
         },
       },
     },
@@ -430,6 +438,11 @@ describe('where approvals.yaml asks for a passkey', { timeout: 60_000 }, () => {
     const glass = { breakGlass: 'yes', reason: 'an outbreak' };
     const broken = await answer(ben, 'approve', third, { ...glass, touch: await touched(ben, bens, third, glass) });
     expect([broken.status, (await on.store.plan(third.id))?.breakGlass?.touched]).toEqual([303, true]);
+    // The whole of an approved one is applied, and asks for a touch only to break the glass.
+    expect(await asked(await answer(ben, 'touch/apply', plan))).toBeNull();
+    const applied = async (touch: string) => (await answer(ben, 'apply', plan, { ...glass, touch })).status;
+    expect(await applied(await touched(ben, bens, third, glass))).toBe(409);
+    expect(await applied(bens.touch(await asked(await answer(ben, 'touch/apply', plan, glass))))).toBe(303);
     expect(await faultsOf(on)).toEqual([]);
     await on.provider.close();
   });

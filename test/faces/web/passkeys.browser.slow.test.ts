@@ -112,15 +112,21 @@ describe.skipIf(hasNoBrowser)(`a passkey in a browser${NEEDS_BROWSER}`, { timeou
     await shot('passkeys');
   });
 
-  it('that does not answer sends nothing; that answers approves, and the page says so', async () => {
+  it('that does not answer, or a browser that has none, sends nothing; that answers approves, and the page says so', async () => {
     await openPlan();
+    const read = 'PublicKeyCredential.parseRequestOptionsFromJSON';
+    await page.evaluate(`globalThis.kept = ${read}; delete ${read}`);
+    await approve();
+    await page.getByText('Nothing was sent: this browser cannot use passkeys here. Use a newer one.').waitFor();
+    await page.evaluate(`${read} = kept`);
     await devtools.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: false });
     await approve();
     await page.getByText('Nothing was sent, since the passkey was not used').waitFor();
     await shot('plan-refused');
     await devtools.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: true });
     await approve();
-    await page.getByText('with a passkey').first().waitFor();
+    await page.getByText(/^approved by ana@example.com.* with a passkey, /).waitFor();
+    expect(await page.locator('#plan').getByText('ana@example.com').count()).toBe(1);
     await shot('plan-approved');
     expect(await violationsOf(page)).toEqual([]);
     // A refused answer is a load that failed.

@@ -237,11 +237,17 @@ export function kindsOf({ rules }: Pick<HttpDeps, 'rules'>) {
   return (rule: string) => kinds.get(rule);
 }
 
-/** Where several people are asked: who has said yes, and who is asked next. */
+/** The yes that approved it: it is shown as the answer. */
+function lastYes({ agreed, decidedAt, decidedBy }: Plan) {
+  return agreed?.given.find(({ at, by }) => at === decidedAt && by === decidedBy);
+}
+
+/** Where several people are asked: who has said yes before, and who is asked next. */
 function AgreedFact({ plan, needed }: { plan: Plan; needed: string | undefined }) {
+  const before = plan.agreed?.given.filter((yes) => yes !== lastYes(plan)) ?? [];
   return (
     <>
-      {(plan.agreed?.given ?? []).map(({ at, by, reason, touched }) => (
+      {before.map(({ at, by, reason, touched }) => (
         <>
           <dt>yes</dt>
           <dd>
@@ -273,13 +279,15 @@ function Because({ reason }: { reason: string | undefined }) {
 }
 
 /** Who said yes or no. */
-function AnswerFact({ plan: { decidedAt, decidedBy, decidedReason, status } }: { plan: Plan }) {
+function AnswerFact({ plan }: { plan: Plan }) {
+  const { decidedAt, decidedBy, decidedReason, status } = plan;
   if (decidedBy === undefined) return null;
   return (
     <>
       <dt>answered</dt>
       <dd>
         {status === 'rejected' ? 'rejected' : 'approved'} by <By>{decidedBy}</By>
+        {withPasskey(lastYes(plan)?.touched)}
         {decidedAt === undefined ? null : (
           <>
             , <When at={decidedAt} />
