@@ -6,7 +6,7 @@ import { fuzz } from './fuzzing.ts';
 import { fuzzDocument } from './openapi-fuzzing.ts';
 
 describe('generated and mutated requests', () => {
-  it('get an answer of the contract, or a refusal with a sentence and without an effect', () => fuzz(3_000, 1), 60_000);
+  it('get an answer of the contract, or a refusal with a sentence and without an effect', () => fuzz(3_000, 1));
 });
 
 describe('bytes that are hardly HTTP', () => {

@@ -1,5 +1,5 @@
 // harness: many simulations in a row, and their figures. In: seeds. Out: sums, and each failing seed with how to replay it.
-import { PLANTED_BUGS, type SeededBug } from './planted-bugs.ts';
+import { FOUND_WITHOUT, PLANTED_BUGS, type SeededBug } from './planted-bugs.ts';
 import type { Without } from './profile.ts';
 import { type SimulationResult, simulate } from './simulation.ts';
 
@@ -93,14 +93,9 @@ export function figuresLine(figures: CampaignFigures, seconds: number): string {
  * platforms, several calls at once, looks, people who reverse at once or warnings, or else the first that can be registered.
  */
 export async function seedThatFinds(bug: SeededBug, seedsMax: number): Promise<number | undefined> {
-  const known = PLANTED_BUGS[bug];
-  const lives: { seed: number; without?: Without }[] = [
-    { seed: known },
-    { seed: known, without: 'warnings' },
-    { seed: known, without: 'reversals' },
-    { seed: known, without: 'looks' },
-    { seed: known, without: 'concurrency' },
-    { seed: known, without: 'slowness' },
+  const names = Object.keys(FOUND_WITHOUT) as Without[];
+  const lives: { seed: number; without?: Without | undefined }[] = [
+    { seed: PLANTED_BUGS[bug], without: names.find((name) => FOUND_WITHOUT[name]?.includes(bug)) },
   ];
   for (let seed = 1; seed <= seedsMax; seed += 1) lives.push({ seed });
   for (const { seed, without } of lives) {

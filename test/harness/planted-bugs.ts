@@ -10,6 +10,7 @@ import type { Judge } from '../../src/domain/verdict.ts';
 import type { ActiveRules, EngineSettings, EngineStore } from '../../src/engine/run/engine.ts';
 import { misheard } from './planted-answer-bugs.ts';
 import { hasty, unsteered } from './planted-operator-bugs.ts';
+import type { Without } from './profile.ts';
 
 /** Each with a seed that has found it: the first to be tried. */
 export const PLANTED_BUGS = {
@@ -71,6 +72,24 @@ export const PLANTED_BUGS = {
   check_has_no_memory: 10,
 } as const;
 export type SeededBug = keyof typeof PLANTED_BUGS;
+/** Found in a life from before there was more in it. */
+export const FOUND_WITHOUT: { readonly [name in Without]?: readonly SeededBug[] } = {
+  warnings: [
+    'sent_is_forgotten',
+    'unknown_is_trouble',
+    'latency_is_not_kept',
+    'exemption_is_ignored',
+    'update_without_approval',
+    'what_joined_is_covered',
+    'look_has_a_ceiling_of_its_own',
+    'look_rests_on_an_untrusted_run',
+  ],
+  reversals: ['sent_counts_as_planned', 'reload_is_ignored', 'refusals_are_repeated', 'look_counts_alone'],
+  looks: ['unknown_is_clear', 'latency_is_ignored', 'quiet_period_by_wall_clock'],
+  concurrency: ['trust_is_ignored'],
+  slowness: ['no_verification', 'restore_is_not_stopped', 'unreadable_is_not_done'],
+};
+
 /** No life shows the last one: a scenario does (acceptance.test.ts). */
 export type PlantedBug = SeededBug | 'acceptance_stays';
 
