@@ -178,18 +178,22 @@ export function asksTouch(plan: About, rules: readonly RuleOfSet[]): boolean {
   return all !== undefined && approvalsFor(plan, all, rules).some(({ touch }) => touch);
 }
 
-/** What a plan that waits needs by these rules; undefined: one person's yes, whoever it is. */
-export function needsOf(
-  plan: About & { status: string; agreed?: PlanYes | undefined },
+/** Whose yes a plan needs by these rules; undefined: one person's, whoever it is. */
+export function neededText(
+  plan: About & { agreed?: PlanYes | undefined },
   rules: readonly RuleOfSet[],
 ): string | undefined {
-  if (plan.status !== 'pending') return undefined;
-  return plan.agreed ? plan.agreed.missing : neededText(plan, rules);
-}
-
-function neededText(plan: About, rules: readonly RuleOfSet[]): string | undefined {
+  if (plan.agreed) return plan.agreed.missing;
   const all = rules.find(({ guards }) => guards)?.guards?.approvals;
   return all && missingFor([...approvalsFor(plan, all, rules), ...ownersFor(plan, all)], [], undefined, all);
+}
+
+/** The same of a plan that waits. */
+export function needsOf(
+  plan: Parameters<typeof neededText>[0] & { status: string },
+  rules: readonly RuleOfSet[],
+): string | undefined {
+  return plan.status === 'pending' ? neededText(plan, rules) : undefined;
 }
 
 /** Why this yes counts for none of these; undefined: it counts. `asked`: who asked for the run or the release. */
@@ -237,9 +241,11 @@ function shortOf(needed: readonly Approval[], given: readonly Yes[], asked: stri
       notSelf && ((asker !== undefined && isSame(one, asker)) || one.names.some((name) => signers.includes(name)));
     const others = voters.filter((one) => !isSelf(one)).length;
     const missing = Math.max(people - voters.length, Math.max(1, people - 1) - others);
+    const isAsker = (signer: string) => asker?.names.includes(signer) ?? false;
+    const both = signers.some(isAsker) ? ' and signed the rules' : '';
     const notOf = [
-      ...(asker && asked !== undefined ? [`${actorText(asked)}, who asked for it`] : []),
-      ...signers.map(signerText),
+      ...(asker && asked !== undefined ? [`${actorText(asked)}, who asked for it${both}`] : []),
+      ...signers.filter((signer) => !isAsker(signer)).map(signerText),
     ];
     return missing > 0 ? [{ approval, missing, notOf: notSelf ? notOf : [] }] : [];
   });

@@ -376,6 +376,9 @@ it('who signed the rules in force is never the last whose yes is needed, whateve
   expect(missing(alice)).toBe(
     'one more yes, not of carol@example.com, who asked for it, or of alice@example.com, who signed the rules',
   );
+  expect(missingFor(all.approvals, [], alice.by, all)).toBe(
+    '2 yeses, not of Alice@example.com, who asked for it and signed the rules',
+  );
   expect([missing(alice, carol) === undefined, missing(alice, bob), missing(bob, alice)]).toEqual([
     false,
     undefined,

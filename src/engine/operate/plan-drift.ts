@@ -1,7 +1,7 @@
 // operate: how far the targets of a plan have drifted since it was sealed, by the checks of applying and of preflight. In: a plan and
 // some of its targets. Out: what changed, and why applying would refuse each now. It reads single records; it changes and calls nothing.
 
-import { APPROVALS, needsOf } from '../../domain/approvals.ts';
+import { APPROVALS, neededText } from '../../domain/approvals.ts';
 import type { AuditNote } from '../../domain/audit-entry.ts';
 import type { WindowNow } from '../../domain/change-window.ts';
 import { type BasisFacts, DRIFT_TARGETS_MAX, type Drift, type Other, type TargetFacts } from '../../domain/check.ts';
@@ -53,7 +53,7 @@ export function breakGlass(engine: Freezing & Pick<Approving, 'active'>, plan: P
   const { by, reason = '', touch } = who;
   const said = { ...who, reason: filled(reason, 'reason', 'say why the plan may not wait, for the audit') };
   const window = freezeNow(engine)?.text;
-  const needed = needsOf(plan, engine.active().rules);
+  const needed = neededText(plan, engine.active().rules);
   return {
     plan: {
       ...plan,
