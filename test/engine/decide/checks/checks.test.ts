@@ -191,6 +191,16 @@ describe('each check answers in every stage whose list has it, and nothing else 
     });
   });
 
+  const GUARDED = ['guarded', 'last-device', 'devices-of-a-day'] as const;
+  it.each([...GUARDED, 'exempt', 'exemption-unread', 'joined-later', 'overridden'] as const)(
+    '%s holds no undo; a yes answers guards, and nothing else of what people said',
+    (check) => {
+      const asked = (more: Partial<TargetFacts>) => CHECKS[check].ask({ ...CALM, ...WRONG[check], ...more });
+      expect([asked({}) === undefined, asked({ undo: true })]).toEqual([false, undefined]);
+      expect(asked({ approved: true }) === undefined).toBe((GUARDED as readonly string[]).includes(check));
+    },
+  );
+
   it('what a person releases answers to no rule, but to all that concerns the target', () => {
     const released = { ...CALM, traits: unbanDevice, undo: true, released: true, approved: true, claims: [claim] };
     const gone = { ...released, ...basis({ ruleNow: undefined, verdict: undefined, record: undefined }) };
