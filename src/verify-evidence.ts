@@ -24,7 +24,6 @@ function canonical(value: Json): string {
 }
 
 // The condition of a rule over the facts as they were seen, in three values: true, false, and UNKNOWN for a fact that was not known.
-
 const UNKNOWN = Symbol('unknown');
 type Value = Json | bigint | typeof UNKNOWN | Value[];
 class NotJudged extends Error {}
@@ -74,8 +73,7 @@ class Judge {
   private fact([path, fallback]: Json[]): Value {
     if (typeof path !== 'string') throw new NotJudged('a field that is not written out');
     if (path === '$now') return BigInt(this.asOf) * 1_000_000n;
-    const lists = (this.rule.$lists ?? {}) as Body;
-    if (path.startsWith('$lists.')) return lists[path.slice(7)] as Json;
+    if (path.startsWith('$lists.')) return ((this.rule.$lists ?? {}) as Body)[path.slice(7)] as Json;
     if (/^(\$owners|\$devices)?$/.test(path)) throw new NotJudged(`\`${path}\`, whose records are not in the file`);
     const isTwice = this.text.includes(`{"var":["${path}",`) && this.text.includes(`{"var":"${path}"}`);
     if (isTwice || fallback === null) throw new NotJudged(`\`${path}\`, which the rule reads in two ways`);
@@ -91,8 +89,8 @@ class Judge {
   private seen(label: string): Value {
     if (!Object.hasOwn(this.facts, label)) return UNKNOWN;
     const value = this.facts[label] as Json;
-    const isWhole = !/\[dropped|"… and \d+ more"/.test(JSON.stringify(value));
-    if (!isWhole) throw new NotJudged(`\`${label}\`, which is not kept in full`);
+    if (/\[dropped|"… and \d+ more"/.test(JSON.stringify(value)))
+      throw new NotJudged(`\`${label}\`, which is not kept in full`);
     return value;
   }
 }
@@ -118,7 +116,7 @@ function isIn(needle: Value, hay: Value): Value {
 }
 
 const groupsIn = (value: Value) => (typeof value === 'string' ? value.split(',').map((one) => one.trim()) : value);
-
+const isWord = (value: unknown) => typeof value === 'string' || typeof value === 'boolean';
 type Test = (a: number, b: number) => boolean;
 function compared(test: Test): (args: Value[]) => Value {
   const pair = (left: Value, right: Value): boolean => {
@@ -133,8 +131,6 @@ function compared(test: Test): (args: Value[]) => Value {
   };
   return (args) => args.slice(1).every((right, at) => pair(args[at] as Value, right));
 }
-
-const isWord = (value: unknown) => typeof value === 'string' || typeof value === 'boolean';
 
 function seconds(text: string): number {
   const [, count, unit] = /^\s*(\d+(?:\.\d+)?)(ms|s|m|h|d|w)\s*$/.exec(text) ?? [];
@@ -179,7 +175,6 @@ const OPERATORS = new Map<string, (args: never, asOf: number) => Value>([
 ]);
 
 // What the file claims, and whether its signatures, its audit entries and its rules bear it out.
-
 /** The public keys of a text of PEM blocks, by their ids. */
 function keysOf(pem: string): Map<string, KeyObject> {
   const keys = (pem.match(/-+BEGIN PUBLIC KEY-+[^-]+-+END[^-]+-+/g) ?? []).map((one) => createPublicKey(one));
@@ -193,7 +188,6 @@ function isSigned(key: KeyObject | undefined, domain: number, text: string, sign
 }
 
 const OPENING = '<script type="application/json" id="evidence">';
-
 /** `pem`: the keys that the reader trusts. Without them those in the file are used, which shows only that it is whole. */
 export function verifyEvidence(file: Uint8Array, pem?: string): Verified {
   const [problems, found]: [string[], string[]] = [[], []];
@@ -286,14 +280,20 @@ function judge(about: string, body: Body, rule: Body | undefined, wrong: Wrong, 
   }
 }
 
+export function verdictOf({ ok, found }: Verified): string {
+  const left = found.filter((one) => one.includes(': NOT judged again')).length;
+  const but = left === 0 ? '' : `, except ${left} that could not be judged again`;
+  return ok ? `yes: nothing was changed, and what was decided follows${but}` : 'NO:';
+}
+
 /** Returns the exit code: 0 only if nothing is wrong. */
 export function main(args: readonly string[], write: (text: string) => void): number {
   const at = args.indexOf('--key');
   const pem = at < 0 ? undefined : readFileSync(args[at + 1] ?? '', 'utf8');
   const file = args.find((_, index) => at < 0 || (index !== at && index !== at + 1)) ?? '';
-  const { ok, problems, found } = verifyEvidence(readFileSync(file), pem);
-  write([ok ? 'yes: nothing was changed, and what was decided follows' : 'NO', ...problems, ...found].join('\n  '));
-  return ok ? 0 : 1;
+  const verified = verifyEvidence(readFileSync(file), pem);
+  write([verdictOf(verified), ...verified.problems, ...verified.found].join('\n  '));
+  return verified.ok ? 0 : 1;
 }
 
 if (process.argv[1] && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url))

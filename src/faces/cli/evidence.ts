@@ -3,7 +3,7 @@
 
 import { existsSync, readFileSync } from 'node:fs';
 import { AppError } from '../../domain/errors.ts';
-import { type Verified, verifyEvidence } from '../../verify-evidence.ts';
+import { type Verified, verdictOf, verifyEvidence } from '../../verify-evidence.ts';
 import { plural, showHidden } from '../report/fact-text.ts';
 import { paragraph } from '../report/terminal-table.ts';
 import { type CommonOptions, type Io, widthOf, write, writeText } from './io.ts';
@@ -18,7 +18,7 @@ export async function evidenceCommand(io: Io, of: string, options: CommonOptions
   write(io, { out, format: 'json' }, file);
   const what = `${out}: evidence of ${about.kind === 'intent' ? 'action' : about.kind} ${about.id} (${about.text}), ${plural(entries, 'entry', 'entries')} of the audit`;
   const verified = verifyEvidence(Buffer.from(file));
-  writeText(io, [...lines([what, ...left], options), ...verdictOf(verified, options)].join('\n').concat('\n'));
+  writeText(io, [...lines([what, ...left], options), ...linesOf(verified, options)].join('\n').concat('\n'));
   return verified.ok ? 0 : 1;
 }
 
@@ -27,19 +27,13 @@ export async function verifyEvidenceCommand(io: Io, file: string, options: Commo
   for (const name of [file, ...(key === undefined ? [] : [key])])
     if (!existsSync(name)) throw new AppError('not_found', `there is no file \`${name}\``);
   const verified = verifyEvidence(readFileSync(file), key === undefined ? undefined : readFileSync(key, 'utf8'));
-  writeText(io, verdictOf(verified, options).join('\n').concat('\n'));
+  writeText(io, linesOf(verified, options).join('\n').concat('\n'));
   return verified.ok ? 0 : 1;
 }
 
-function verdictOf({ ok, problems, found }: Verified, options: CommonOptions): string[] {
-  const lead = ok ? 'yes: nothing was changed, and what was decided follows' : 'NO:';
-  return [
-    lead,
-    ...lines(
-      [...problems, ...found].map((one) => `- ${one}`),
-      options,
-    ),
-  ];
+function linesOf(verified: Verified, options: CommonOptions): string[] {
+  const found = [...verified.problems, ...verified.found].map((one) => `- ${one}`);
+  return [verdictOf(verified), ...lines(found, options)];
 }
 
 function lines(texts: readonly string[], options: CommonOptions): string[] {

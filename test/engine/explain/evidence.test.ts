@@ -13,7 +13,7 @@ import { answerPart, applyPlan } from '../../../src/engine/operate/plans.ts';
 import { releaseClaims } from '../../../src/engine/operate/release.ts';
 import { evidencePage } from '../../../src/faces/report/html/evidence.tsx';
 import { packSources } from '../../../src/runtime/compose/packing.ts';
-import { verifyEvidence } from '../../../src/verify-evidence.ts';
+import { verdictOf, verifyEvidence } from '../../../src/verify-evidence.ts';
 import { command } from '../../support/in-process.ts';
 import { BAN_COMPROMISED, DISABLE_FAILING, type Organization, startOrganization } from '../../support/organization.ts';
 
@@ -95,7 +95,9 @@ describe('evidence', () => {
     await org.run('enforce');
     const gone = { ...sources, rule: async () => undefined };
     const one = await packEvidence(engine.store, gone, claim?.target as string, made);
-    const { ok, found } = verified(sealedText(one, sources.sign));
+    const answer = verified(sealedText(one, sources.sign));
+    const { ok, found } = answer;
+    expect(verdictOf(answer)).toMatch(/^yes: .*, except \d+ that could not be judged again$/);
     expect([ok, one.left[0]]).toEqual([true, expect.stringContaining('is not kept')]);
     expect(found.join()).toContain("NOT judged again, because of the rule's text, which was not kept");
   });
@@ -292,7 +294,7 @@ describe('evidence', () => {
     expect(run(file, '--key', key)).toMatch(/^yes: nothing was changed/);
     writeFileSync(file, readFileSync(file, 'utf8').replace('HELD-1', 'HELD-3'));
     const refused = spawnSync(process.execPath, [alone, '--key', key, file], { encoding: 'utf8' });
-    expect([refused.status, refused.stdout]).toEqual([1, expect.stringMatching(/^NO\n/)]);
+    expect([refused.status, refused.stdout]).toEqual([1, expect.stringMatching(/^NO:\n/)]);
   });
 });
 
