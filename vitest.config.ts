@@ -20,8 +20,8 @@ export default defineConfig({
     // INVARIANT: what a test changes of its process (environment, prototypes, spies), it puts back: the next file has the same one.
     isolate: false,
     restoreMocks: true,
-    // Twice the cores of CI: many tests wait, for a process or for a lease to end.
-    maxWorkers: 4,
+    // One more than the two cores of CI: many tests wait, for a process or for a lease to end.
+    maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
   },
 });
