@@ -146,8 +146,13 @@ async function steers<Id extends keyof typeof STEERING>(io: Io, options: CommonO
   try {
     const { store, clock, checkpointer } = writer;
     await demandOwnAddress(options, databaseOf(io, options), store);
-    const rules = ASKS_OWNERS.has(id) ? await rulesOfSettings(io, options) : undefined;
-    const active = () => rules ?? { rules: [] };
+    const rules = ASKS_OWNERS.has(id)
+      ? await rulesOfSettings(io, options).catch((error: Error) => error)
+      : { rules: [] };
+    const active = () => {
+      if (rules instanceof Error) throw rules;
+      return rules;
+    };
     const operating = { store, clock, checkpointer, active };
     const database = databaseOf(io, options);
     const linking = async () => {
