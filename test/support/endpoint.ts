@@ -181,7 +181,7 @@ export function openEndpoint(
     tokens: store.tokens(),
     linking: () => peopleOf({ store, clock: deps.clock, database: sqliteDatabase(':memory:'), base: deps.publicUrl }),
     engine: undefined as never,
-    turns: { operate: () => Promise.reject(new Error('no engine is here')) },
+    turns: { operate: () => Promise.reject(new AppError('conflict', 'no engine is here')) },
   });
   const performing: Performer['perform'] = (id, input, asking) => {
     const double = own[id] as unknown as Double<typeof id> | undefined;
