@@ -33,7 +33,9 @@ export async function openPage(browser: Browser, options: PageOptions = {}): Pro
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(String(error)));
   page.on('console', (message) => {
-    if (message.type() === 'error') complaints.push(message.text());
+    // The icon is asked for by the browser itself, where the next load cut the page short before it named one.
+    const { url } = message.location();
+    if (message.type() === 'error' && !url.endsWith('/favicon.ico')) complaints.push(`${message.text()} (${url})`);
   });
   return { page, context, complaints };
 }

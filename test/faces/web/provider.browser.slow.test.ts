@@ -23,7 +23,6 @@ describe.skipIf(hasNoBrowser)(`signing in at the identity provider${NEEDS_BROWSE
   beforeAll(async () => {
     base = `http://127.0.0.1:${await freePort()}`;
     provider = await openIdentityProvider({ base });
-    provider.failures.set('/favicon.ico', (_, response) => void response.writeHead(204).end());
     writeFileSync(join(dir, 'secret'), `${CLIENT.secret}\n`, { mode: 0o600 });
     env = {
       TRUSTWARD_DB: join(dir, 'trustward.db'),
