@@ -186,7 +186,6 @@ function isSigned(key: KeyObject | undefined, domain: number, text: string, sign
   if (!key || bytes.toString('base64') !== signature) return false;
   return verify(null, Buffer.concat([Buffer.from([domain]), Buffer.from(text)]), key, bytes);
 }
-
 const OPENING = '<script type="application/json" id="evidence">';
 /** `pem`: the keys that the reader trusts. Without them those in the file are used, which shows only that it is whole. */
 export function verifyEvidence(file: Uint8Array, pem?: string): Verified {
@@ -283,7 +282,8 @@ function judge(about: string, body: Body, rule: Body | undefined, wrong: Wrong, 
 export function verdictOf({ ok, found }: Verified): string {
   const left = found.filter((one) => one.includes(': NOT judged again')).length;
   const but = left === 0 ? '' : `, except ${left} that could not be judged again`;
-  return ok ? `yes: nothing was changed, and what was decided follows${but}` : 'NO:';
+  const since = found.some((one) => one.includes('that it brings itself')) ? ' since the key in it signed it' : '';
+  return ok ? `yes: nothing was changed${since}, and what was decided follows${but}` : 'NO:';
 }
 
 /** Returns the exit code: 0 only if nothing is wrong. */

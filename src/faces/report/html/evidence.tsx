@@ -46,7 +46,7 @@ export async function evidencePage(reader: NamesReader, pack: EvidencePack): Pro
 
 function sections(pack: EvidencePack, entries: readonly ShownEntry[]): Section[] {
   const { about, made, left } = pack;
-  const lead = `About ${about.kind === 'intent' ? 'action' : about.kind} ${about.id}, made ${timeText(made.at)} by ${made.by}.`;
+  const lead = `About ${aboutWords(about)}, made ${timeText(made.at)} by ${made.by}.`;
   const how = 'What is written here can be forged by whoever can write a page. Verify the file before you rely on it:';
   const decided = entries.filter(({ kind }) => kind === 'decision.made');
   const said = entries.filter(({ kind }) => /^plan\.(agreed|approved|rejected|glass_broken)$/.test(kind));
