@@ -172,9 +172,14 @@ export function rulesOfEach({ intents }: About): string[][] {
   return intents.map(({ basis }) => basis.map(({ rule }) => rule));
 }
 
+/** What a set asks; undefined: nothing. Each of its rules has it. */
+export function approvalsIn(rules: readonly Pick<RuleOfSet, 'guards'>[]): Approvals | undefined {
+  return rules.find(({ guards }) => guards)?.guards?.approvals;
+}
+
 /** Whether only a yes with a passkey counts for something that is asked about it. */
 export function asksTouch(plan: About, rules: readonly RuleOfSet[]): boolean {
-  const all = rules.find(({ guards }) => guards)?.guards?.approvals;
+  const all = approvalsIn(rules);
   return all !== undefined && approvalsFor(plan, all, rules).some(({ touch }) => touch);
 }
 
@@ -184,7 +189,7 @@ export function neededText(
   rules: readonly RuleOfSet[],
 ): string | undefined {
   if (plan.agreed) return plan.agreed.missing;
-  const all = rules.find(({ guards }) => guards)?.guards?.approvals;
+  const all = approvalsIn(rules);
   return all && missingFor([...approvalsFor(plan, all, rules), ...ownersFor(plan, all)], [], undefined, all);
 }
 
@@ -271,7 +276,7 @@ export function missingFor(
 
 /** The groups that a set names: of a person who is in thousands, these are kept. */
 export function groupsOf(rules: readonly Pick<RuleOfSet, 'guards'>[]): string[] {
-  const { approvals = [], owners = [] } = rules.find(({ guards }) => guards)?.guards?.approvals ?? {};
+  const { approvals = [], owners = [] } = approvalsIn(rules) ?? {};
   return [...approvals, ...owners].flatMap(({ groups }) => groups);
 }
 

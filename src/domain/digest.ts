@@ -1,5 +1,5 @@
-// domain: what names an intent, whichever plan holds it, what names the content of a plan, and the place of a subject among all. In: an action, a target, episodes; ids. Out: a digest,
-// a place.
+// domain: what names an intent, whichever plan holds it, what names the content of a plan, and the place of a subject among all. In: an action, a
+// target, episodes; planned intents; ids. Out: a digest, a place.
 import { createHash } from 'node:crypto';
 import { canonicalJson } from '../base/json.ts';
 import { drained } from '../base/turns.ts';

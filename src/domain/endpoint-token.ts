@@ -57,8 +57,10 @@ export interface Caller {
   token?: string | undefined;
 }
 
-/** `begun`: a sign-in at the identity provider is under way. `ended`: the id of a token that ended sessions, which counts once. `touch`: what a passkey is asked to sign, also
- * once. */
+/**
+ * `begun`: a sign-in at the identity provider is under way. `ended`: the id of a token that ended sessions, which counts once. `touch`: what a passkey
+ * is asked to sign, also once.
+ */
 export type SignInKind = 'link' | 'session' | 'begun' | 'ended' | 'touch';
 
 /** What a group of the identity provider may do. `organization`: undefined means each. */

@@ -214,6 +214,11 @@ export interface ProvenEntry extends Pick<AuditEntry, 'seq' | 'prev' | 'bytes'> 
   size: number;
 }
 
+/** A kind and an id, as people say them. */
+export function aboutWords({ kind, id }: Pick<EvidencePack['about'], 'kind' | 'id'>): string {
+  return `${kind === 'intent' ? 'action' : kind} ${id}`;
+}
+
 export interface EvidencePack {
   format: 'trustward-evidence/1';
   about: { kind: 'plan' | 'intent' | 'subject'; id: string; text: string };

@@ -6,13 +6,13 @@ import { type Passkey, type TouchKind, touchedFor, touchIn } from '../../domain/
 import { touchFault } from '../../domain/touch.ts';
 
 /** What a touch in an entry of this kind may be for. */
-const KINDS: Readonly<Record<string, readonly TouchKind[]>> = {
-  'plan.agreed': ['approve'],
-  'plan.approved': ['approve', 'glass'],
-  'plan.glass_broken': ['glass', 'apply'],
-  'passkey.added': ['add'],
-  'passkey.removed': ['remove'],
-};
+const KINDS: ReadonlyMap<string, readonly TouchKind[]> = new Map([
+  ['plan.agreed', ['approve']],
+  ['plan.approved', ['approve', 'glass']],
+  ['plan.glass_broken', ['glass', 'apply']],
+  ['passkey.added', ['add']],
+  ['passkey.removed', ['remove']],
+]);
 
 type Registered = Pick<Passkey, 'id' | 'issuer' | 'sub' | 'publicKey' | 'origin'>;
 
@@ -24,7 +24,7 @@ export class TouchWalk {
 
   /** `isWhole`: the entries begin with the first. Undefined: nothing is wrong. */
   step(entry: Pick<AuditEntry, 'kind' | 'bytes'>, isWhole: boolean): string | undefined {
-    const kinds = KINDS[entry.kind];
+    const kinds = KINDS.get(entry.kind);
     if (!kinds) return undefined;
     const body = entryBody(entry);
     const fault = this.faultOf(body, kinds, isWhole);

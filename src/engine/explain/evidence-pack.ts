@@ -3,7 +3,7 @@
 // It reads only. What the file means to whoever verifies it: docs/evidence.md.
 
 import { canonicalJson, plainJson } from '../../base/json.ts';
-import { type AuditEntry, type AuditKind, entryBody } from '../../domain/audit-entry.ts';
+import { AUDIT_KINDS, type AuditEntry, entryBody } from '../../domain/audit-entry.ts';
 import { treePath, treeRoot } from '../../domain/checkpoint.ts';
 import { digestOf } from '../../domain/digest.ts';
 import { AppError } from '../../domain/errors.ts';
@@ -35,19 +35,7 @@ const PAGE = 1_000;
 /** Pages of entries about one target, in which what is wanted is looked for. */
 const PAGES_MAX = 50;
 
-const PLAN_KINDS: readonly AuditKind[] = [
-  'plan.sealed',
-  'plan.carried',
-  'plan.agreed',
-  'plan.approved',
-  'plan.rejected',
-  'plan.superseded',
-  'plan.expired',
-  'plan.glass_broken',
-  'plan.applying',
-  'plan.applied',
-  'plan.interrupted',
-];
+const PLAN_KINDS = AUDIT_KINDS.filter((kind) => kind.startsWith('plan.'));
 
 interface Wanted {
   about: EvidencePack['about'];

@@ -5,6 +5,7 @@ import {
   type Approval,
   type Approvals,
   approvalsFor,
+  approvalsIn,
   missingFor,
   notOwned,
   notOwnedText,
@@ -15,7 +16,6 @@ import {
   type Yes,
 } from '../../domain/approvals.ts';
 import { AppError } from '../../domain/errors.ts';
-import { guardsOf } from '../../domain/guards.ts';
 import type { Intent } from '../../domain/intent.ts';
 import type { Operator } from '../../domain/operator.ts';
 import { passkeyNeeded, passkeysOf, type TouchedFor, type TouchKind } from '../../domain/passkey.ts';
@@ -63,7 +63,7 @@ export function isOwnerOfSome(
   { by, groups = [] }: Pick<Operator, 'by' | 'groups'>,
   rules: readonly string[],
 ): boolean {
-  const all = approvalsOf(engine);
+  const all = approvalsKnown(engine);
   const foreign = (asked: string[][]) => all && notOwned({ by, groups }, asked, all);
   return foreign(rules.map((rule) => [rule])) !== undefined && foreign([[...rules]]) === undefined;
 }
@@ -83,7 +83,7 @@ async function givenTo(engine: Approving, plan: Plan, all: Approvals) {
 }
 
 export function approvalsOf({ active }: Pick<Approving, 'active'>): Approvals | undefined {
-  return guardsOf(active().rules)?.approvals;
+  return approvalsIn(active().rules);
 }
 
 /** As the audit has them; which of them a passkey signed, while it was the person's, is judged anew. */

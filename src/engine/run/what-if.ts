@@ -1,18 +1,15 @@
 // run: a what-if: a run over other rules than the active set. In: an engine that can only read the store. Out:
-
 // everything that a report is made of. It is like every run up to the gate and ends there; nothing of it is kept.
 
 import { drainedInTurns, giveWay } from '../../base/turns.ts';
 import type { StoredDecision } from '../../domain/decision.ts';
 import { digesting } from '../../domain/digest.ts';
 import type { Intent } from '../../domain/intent.ts';
-
 import type { Run, RunRequest } from '../../domain/run.ts';
 import type { ObservedEvents, RunRecord } from '../../domain/store.ts';
 import type { OpenStateReader, PullReader, PullStore, ReportReader } from '../../domain/store-ports.ts';
 import type { Match } from '../../domain/verdict.ts';
 import { openIntent } from '../act/gate.ts';
-
 import { deciding } from '../decide/decide.ts';
 import { decideInput, demandJudged, type Engine, type PullEngine, rulesOfRun } from './engine.ts';
 import { pullSnapshot } from './pull-snapshot.ts';

@@ -3,6 +3,7 @@
 
 import { existsSync, readFileSync } from 'node:fs';
 import { AppError } from '../../domain/errors.ts';
+import { aboutWords } from '../../domain/evidence.ts';
 import { type Verified, verdictOf, verifyEvidence } from '../../verify-evidence.ts';
 import { plural, showHidden } from '../report/fact-text.ts';
 import { paragraph } from '../report/terminal-table.ts';
@@ -16,7 +17,7 @@ export async function evidenceCommand(io: Io, of: string, options: CommonOptions
     throw new AppError('usage', `--out is \`${out}\`: name a file that ends with \`.json\`, or \`.html\` for people`);
   const { file, entries, about, left } = await operations(io, options).getEvidencePack({ of, format });
   write(io, { out, format: 'json' }, file);
-  const what = `${out}: evidence of ${about.kind === 'intent' ? 'action' : about.kind} ${about.id} (${about.text}), ${plural(entries, 'entry', 'entries')} of the audit`;
+  const what = `${out}: evidence of ${aboutWords(about)} (${about.text}), ${plural(entries, 'entry', 'entries')} of the audit`;
   const verified = verifyEvidence(Buffer.from(file));
   writeText(io, [...lines([what, ...left], options), ...linesOf(verified, options)].join('\n').concat('\n'));
   return verified.ok ? 0 : 1;

@@ -26,7 +26,7 @@ function endpointAddress(text: string): string {
     throw new AppError('usage', 'the endpoint is no address: expected one such as https://trustward.example.com');
   if (url.username !== '' || url.password !== '')
     throw new AppError('usage', 'the address of the endpoint holds a name or a password: leave it out');
-  if (url.protocol === 'http:' && !isLoopback(url.hostname.replace(/^\[|\]$/g, '')))
+  if (url.protocol === 'http:' && !isLoopback(url.hostname))
     throw new AppError(
       'usage',
       `\`${baseAddress(text)}\` would get your session in clear text: give its https:// address; http:// is for this machine alone`,
@@ -40,6 +40,7 @@ const kept = z.object({ endpoint: z.string(), session: z.string().regex(/^[\w-]{
 type Kept = z.infer<typeof kept>;
 
 const ENDING = '.session.json';
+const AGAIN = 'sign in again: `trustward login`';
 
 function folderOf({ env }: Pick<Io, 'env'>): string {
   const { XDG_CONFIG_HOME: config = '', HOME: home = homedir() } = env;
@@ -55,12 +56,11 @@ function readSession(io: Pick<Io, 'env'>, url: string): Kept | undefined {
   const file = fileOf(io, url);
   const found = lstatSync(file, { throwIfNoEntry: false });
   if (!found) return undefined;
-  const again = 'sign in again: `trustward login`';
   const isOwn = process.getuid === undefined || found.uid === process.getuid();
   if (!found.isFile() || !isOwn || (process.platform !== 'win32' && (found.mode & 0o077) !== 0))
     throw new AppError(
       'config',
-      `\`${file}\` holds your session and is not yours alone: run \`chmod 600 ${file}\`, or, if somebody else may have read it, ${again}`,
+      `\`${file}\` holds your session and is not yours alone: run \`chmod 600 ${file}\`, or, if somebody else may have read it, ${AGAIN}`,
     );
   let content: unknown;
   try {
@@ -70,7 +70,7 @@ function readSession(io: Pick<Io, 'env'>, url: string): Kept | undefined {
   }
   const read = kept.safeParse(content);
   if (read.success && read.data.endpoint === url) return read.data;
-  throw new AppError('config', `\`${file}\` holds no session of ${url}: ${again}`);
+  throw new AppError('config', `\`${file}\` holds no session of ${url}: ${AGAIN}`);
 }
 
 function keepSession(io: Io, session: Kept): void {
@@ -125,8 +125,7 @@ async function inWords(error: unknown, there: Remote, org: string | undefined, i
     return new AppError('not_found', `there is no organization \`${org}\` for you at ${there.name}: ${what} (--org)`);
   }
   if (!isPerson) return new AppError('config', `${there.name} refuses the token in TRUSTWARD_TOKEN: check it`);
-  const again = 'sign in again: `trustward login`';
-  return new AppError('config', `your session at ${there.name} has ended: ${again}`);
+  return new AppError('config', `your session at ${there.name} has ended: ${AGAIN}`);
 }
 
 // Signing in and out.
@@ -161,10 +160,7 @@ export async function loginCommand(io: Io, options: EndpointOptions): Promise<nu
   const before = oldSession(io, url);
   keepSession(io, { endpoint: url, ...answer });
   if (before) await toEndpoint(url, LOGIN_END, { session: before.session }).catch(() => {});
-  writeText(
-    io,
-    `signed in at ${url} as ${showHidden(answer.person)}\nwhat waits for you there: \`trustward inbox --endpoint ${url}\`\n`,
-  );
+  writeText(io, `signed in at ${url} as ${showHidden(answer.person)}\nwhat waits for you there: \`trustward inbox\`\n`);
   return 0;
 }
 

@@ -72,10 +72,9 @@ async function listed(
   const plans = status === undefined ? await pendingFirst(reader, limit) : await reader.plans({ status }, limit);
   if (format === 'text') return plansText(plans, systemClock.nowMs(), lineWidthOf(options));
   const rows: object[] = [];
-  for (const plan of plans) {
-    const needs = await needsHere(io, options, plan);
-    rows.push(views.plan(plan, await liveIntentsOf(reader, plan), null, evidence, null, needs));
-  }
+  const needs = needsHere(io, options);
+  for (const plan of plans)
+    rows.push(views.plan(plan, await liveIntentsOf(reader, plan), null, evidence, null, await needs(plan)));
   return JSON.stringify({ plans: rows }, null, 2);
 }
 
@@ -85,18 +84,31 @@ async function pendingFirst(reader: RecordReader, limit: number): Promise<Plan[]
   return [...pending, ...others].slice(0, limit);
 }
 
+type Needs = (plan: Plan) => Promise<string | undefined>;
+
 /** As the daemon says, which has the rules in force; without one, by the rules that approving here would use. Undefined where neither can be read. */
-async function needsHere(io: Io, options: CommonOptions, plan: Plan): Promise<string | undefined> {
-  if (plan.status !== 'pending') return undefined;
-  try {
-    const daemon = await findDaemon(readDatabaseAccess(io.env, flagsOf(options)), options);
-    if (!daemon) return needsOf(plan, (await rulesOfSettings(io, options)).rules);
-    const { remoteOperations } = await import('../../contract/client.ts');
-    return (await remoteOperations(daemon).getPlan({ id: plan.id })).needs ?? undefined;
-  } catch (error) {
-    if (error instanceof AppError) return undefined;
-    throw error;
+function needsHere(io: Io, options: CommonOptions): Needs {
+  let found: Promise<Needs> | undefined;
+  return async (plan) => {
+    if (plan.status !== 'pending') return undefined;
+    try {
+      found ??= needsFrom(io, options);
+      return await (await found)(plan);
+    } catch (error) {
+      if (error instanceof AppError) return undefined;
+      throw error;
+    }
+  };
+}
+
+async function needsFrom(io: Io, options: CommonOptions): Promise<Needs> {
+  const daemon = await findDaemon(readDatabaseAccess(io.env, flagsOf(options)), options);
+  if (!daemon) {
+    const { rules } = await rulesOfSettings(io, options);
+    return async (plan) => needsOf(plan, rules);
   }
+  const remote = (await import('../../contract/client.ts')).remoteOperations(daemon);
+  return async ({ id }) => (await remote.getPlan({ id })).needs ?? undefined;
 }
 
 async function shown(
@@ -112,7 +124,7 @@ async function shown(
   const live = await liveIntentsOf(reader, plan);
   const difference = await differenceFrom(reader, plan);
   const revisions = await reader.planRevisions(plan.id);
-  const needed = await needsHere(io, options, plan);
+  const needed = await needsHere(io, options)(plan);
   if (format === 'json')
     return JSON.stringify(views.plan(plan, live, difference, evidence, revisions, needed), null, 2);
   const run = (await reader.run(plan.runId))?.seq;

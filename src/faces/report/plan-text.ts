@@ -165,8 +165,7 @@ export function kindWordsOf(mode: Plan['mode'], released: string | undefined): s
   return mode === 'dry-run' ? 'of a dry run' : 'of a live run';
 }
 
-/** What a person's yes does, and does not do; nothing of a plan that does not wait. */
-/** `isOne`: one person's yes is enough, as far as is known here. */
+/** What a person's yes does, and does not do; nothing of a plan that does not wait. `isOne`: one person's is enough, as far as is known here. */
 export function approvalWords(plan: Plan, isOne = plan.agreed === undefined): string[] {
   if (plan.status !== 'pending') return [];
   const rule = releasedRule(plan);

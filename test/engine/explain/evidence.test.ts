@@ -121,6 +121,10 @@ describe('evidence', () => {
     const stranger = generateKeyPairSync('ed25519');
     const strangersPem = stranger.publicKey.export({ type: 'spki', format: 'pem' }) as string;
     const signs = (text: string) => sign(null, Buffer.from(`\u0007${text}`), stranger.privateKey).toString('base64');
+    const without =
+      (kind: string): Edit =>
+      (copy) =>
+        copy.entries.splice(copy.entries.indexOf(entry(copy, kind)), 1);
     const edited = (edit: Edit, by: (text: string) => string) => {
       const copy = structuredClone(pack);
       edit(copy);
@@ -137,26 +141,10 @@ describe('evidence', () => {
         },
         '(plan.agreed) is not what the checkpoint',
       ],
-      [
-        'a dropped yes',
-        (copy) => copy.entries.splice(copy.entries.indexOf(entry(copy, 'plan.approved')), 1),
-        'nobody said yes to this content of plan',
-      ],
-      [
-        'a dropped call',
-        (copy) => copy.entries.splice(copy.entries.indexOf(entry(copy, 'intent.sent')), 1),
-        'has an answer, and its call is missing',
-      ],
-      [
-        'a dropped beginning of a run',
-        (copy) => copy.entries.splice(copy.entries.indexOf(entry(copy, 'run.started')), 1),
-        'is of a run whose beginning is missing',
-      ],
-      [
-        'a dropped beginning of applying',
-        (copy) => copy.entries.splice(copy.entries.indexOf(entry(copy, 'plan.applying')), 1),
-        'was called without having been planned',
-      ],
+      ['a dropped yes', without('plan.approved'), 'nobody said yes to this content of plan'],
+      ['a dropped call', without('intent.sent'), 'has an answer, and its call is missing'],
+      ['a dropped beginning of a run', without('run.started'), 'is of a run whose beginning is missing'],
+      ['a dropped beginning of applying', without('plan.applying'), 'was called without having been planned'],
       [
         'an entry with another number',
         (copy) => Object.assign(entry(copy, 'plan.sealed'), { seq: 9 }),

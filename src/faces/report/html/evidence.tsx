@@ -4,7 +4,7 @@
 import { timeText } from '../../../base/time.ts';
 import { personOf } from '../../../domain/actor.ts';
 import { entryBody } from '../../../domain/audit-entry.ts';
-import type { EvidencePack } from '../../../domain/evidence.ts';
+import { aboutWords, type EvidencePack } from '../../../domain/evidence.ts';
 import { type Facts, isFacts } from '../../../domain/facts.ts';
 import { AuditNames, auditSentence, type NamesReader } from '../audit-words.ts';
 import { type Block, type Section, words } from '../document.ts';
@@ -81,7 +81,7 @@ function decisionBlocks(pack: EvidencePack, { seq, at, body, sentence }: ShownEn
 }
 
 function approvals(said: readonly ShownEntry[]): Block {
-  if (said.length === 0) return words('quiet', 'Nobody was asked: the rule acts by itself, or nothing was done.');
+  if (said.length === 0) return words('quiet', 'Nobody has said yes: the rule acted by itself, or nothing was done.');
   const rows = said.map(({ at, body, sentence }) => [timeText(at), whoOf(body), sentence]);
   return { is: 'table', columns: ['When', 'Who', 'What'], rows };
 }
