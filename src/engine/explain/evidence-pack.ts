@@ -34,6 +34,7 @@ export const ACTIONS_MAX = 100;
 const PAGE = 1_000;
 /** Pages of entries about one target, in which what is wanted is looked for. */
 const PAGES_MAX = 50;
+const RUNS_NEAR = 20;
 
 const PLAN_KINDS = AUDIT_KINDS.filter((kind) => kind.startsWith('plan.'));
 
@@ -169,11 +170,17 @@ async function entriesOf(reader: PackReader, wanted: Wanted): Promise<AuditEntry
   const targets = new Set([...[...wanted.intents.values()].map(({ target }) => target), ...wanted.decisions.values()]);
   for (const target of targets) add(await entriesAbout(reader, wanted, target));
   for (const plan of wanted.plans) add(await planEntries(reader, plan));
-  const runs = new Set(
-    [...found.values()].filter(({ kind }) => kind === 'decision.made').map((one) => entryBody(one).run),
+  // By its run, the newest entry of a decision.
+  const runs = new Map(
+    [...found.values()].flatMap((one) => (one.kind === 'decision.made' ? [[entryBody(one).run, one.seq]] : [])),
   );
-  for (const run of runs)
-    if (typeof run === 'string') add((await reader.auditNaming(['run.started'], run)).slice(0, 1));
+  for (const [run, seq] of runs) {
+    if (typeof run !== 'string') continue;
+    // The runs that began last before it: hardly any other one begins while it is under way, and there are hundreds of thousands.
+    const near = await reader.audit({ kind: 'run.started', beforeSeq: seq, limit: RUNS_NEAR });
+    const began = near.find((one) => entryBody(one).run === run);
+    add(began ? [began] : (await reader.auditNaming(['run.started'], run)).slice(0, 1));
+  }
   return [...found.values()].sort((one, other) => one.seq - other.seq);
 }
 
