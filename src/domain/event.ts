@@ -4,7 +4,10 @@ import type { Facts } from './facts.ts';
 import type { SubjectRef } from './subjects.ts';
 
 export interface TrustEvent {
+  /** Unique among all events of all logs. */
   id: string;
+  /** Who sent it as a signal, by the name in `signals.yaml`; absent: it is of the platform's own log. */
+  transmitter?: string | undefined;
   createdAtMs: number;
   /** Keys of the subjects it belongs to; undefined when the event has no such field. */
   deviceId: string | undefined;

@@ -106,8 +106,15 @@ export interface Baseline extends KeptReading {
 
 /** A stretch of time for which the event log was read without a gap, epoch ms, both inclusive. */
 export interface Coverage {
+  /** Whose signals are known for it; absent: it is of the platform's own log. */
+  transmitter?: string | undefined;
   fromMs: number;
   toMs: number;
+}
+
+/** The stretches of one log, in their order: the platform's, or the signals of a transmitter. */
+export function coverageOf(all: readonly Coverage[], transmitter?: string): Coverage[] {
+  return all.filter((one) => one.transmitter === transmitter);
 }
 
 // How a source usually moves, learned from its own readings, so that one that stands still is known.

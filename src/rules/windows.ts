@@ -4,7 +4,7 @@ import { begin, isEqualPrint, mixText, PRINT_WORDS, PrintSeeds } from '../base/p
 import type { TrustEvent } from '../domain/event.ts';
 import { isBeyondTypes } from '../domain/facts.ts';
 import { EVENT_SEVERITIES } from '../domain/platform-values.ts';
-import type { Coverage } from '../domain/snapshot.ts';
+import { type Coverage, coverageOf } from '../domain/snapshot.ts';
 import type { SubjectKind } from '../domain/subjects.ts';
 import { newCompiler } from './compile/expressions.ts';
 import { newFrame } from './compile/program.ts';
@@ -33,6 +33,7 @@ export function compileFilter(spec: EventCount): EventFilter {
   const passes = (wanted: readonly string[] | undefined, found: string): boolean =>
     wanted === undefined || wanted.includes(found);
   return (event) => {
+    if (event.transmitter !== spec.transmitter) return 'no';
     if (!passes(spec.types, event.type) || !passes(spec.subTypes, event.subType)) return 'no';
     if (!passes(spec.actions, event.action) || !passes(spec.results, event.result)) return 'no';
     const rank = least < 0 ? 0 : rankOf(event.severity);
@@ -394,11 +395,14 @@ export class Windows {
     if (moved) for (const subjects of this.subjects.values()) subjects.forget(moved);
   }
 
-  /** What a window of this length sees, given the stretches of time the log was read for. */
-  view(withinMs: number, coverage: readonly Coverage[]): WindowView {
+  /** What a window sees, given the stretches of time its log was read for. */
+  view(
+    { withinMs, transmitter }: Pick<EventCount, 'withinMs' | 'transmitter'>,
+    coverage: readonly Coverage[],
+  ): WindowView {
     const { nowMs } = this;
     const fromMs = nowMs - withinMs;
-    const knownSinceMs = Math.max(logKnownSince(coverage, withinMs, nowMs), this.forgottenMs);
+    const knownSinceMs = Math.max(logKnownSince(coverageOf(coverage, transmitter), withinMs, nowMs), this.forgottenMs);
     return { nowMs, fromMs, toMs: nowMs + SKEW_MAX_MS, whole: knownSinceMs <= fromMs, knownSinceMs };
   }
 

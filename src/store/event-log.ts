@@ -1,8 +1,8 @@
-// store: the events that windows count, and the stretches of time for which the log was read without a gap.
+// store: the events that windows count, and the stretches of time for which the log was read without a gap: the platform's log, and signals of transmitters.
 // Rows and coverage commit together: coverage never includes a stretch whose events are not stored.
 import { canonicalJson } from '../base/json.ts';
 import type { TrustEvent } from '../domain/event.ts';
-import type { Coverage } from '../domain/snapshot.ts';
+import { type Coverage, coverageOf } from '../domain/snapshot.ts';
 import type { ObservedEvents } from '../domain/store.ts';
 import type { ServiceUse } from '../domain/store-ports.ts';
 import type { Db, Row, Work } from './queries.ts';
@@ -26,6 +26,7 @@ export const EVENT_COLUMNS = [
   'severity',
   'result',
   'body',
+  'transmitter',
 ] as const;
 
 /** In the order of `EVENT_COLUMNS`. */
@@ -44,6 +45,7 @@ export function rowOfEvent(event: TrustEvent): Value[] {
     event.severity,
     event.result,
     textOfBody(event.body),
+    event.transmitter ?? null,
   ];
 }
 
@@ -79,6 +81,7 @@ function eventOfRow(row: Row): TrustEvent {
     action: row.action as string,
     severity: row.severity as string,
     result: row.result as string,
+    transmitter: orUndefined(row.transmitter),
   };
   Object.defineProperty(event, TEXT, { value: row.body, writable: true });
   return Object.defineProperty(event as TrustEvent, 'body', BODY);
@@ -116,35 +119,40 @@ export function* saveEvents(db: Db, observed: ObservedEvents): Work<{ added: num
   return { added };
 }
 
-/** Merges a stretch with those that it touches. */
-function* saveCoverage(db: Db, stretch: Coverage): Work<void> {
-  const touching = yield* db.all<{ from_ms: number; to_ms: number }>(
-    'SELECT from_ms, to_ms FROM coverage WHERE to_ms >= ? AND from_ms <= ?',
-    stretch.fromMs,
-    stretch.toMs,
-  );
-  yield* db.run('DELETE FROM coverage WHERE to_ms >= ? AND from_ms <= ?', stretch.fromMs, stretch.toMs);
+const TOUCHING = 'FROM coverage WHERE transmitter = ? AND to_ms >= ? AND from_ms <= ?';
+
+/** Merges a stretch with those of its log that it touches. */
+function* saveCoverage(db: Db, { transmitter = '', ...stretch }: Coverage): Work<void> {
+  const near = [transmitter, stretch.fromMs, stretch.toMs];
+  const touching = yield* db.all<{ from_ms: number; to_ms: number }>(`SELECT from_ms, to_ms ${TOUCHING}`, ...near);
+  yield* db.run(`DELETE ${TOUCHING}`, ...near);
   yield* db.insert('coverage', {
+    transmitter,
     from_ms: Math.min(stretch.fromMs, ...touching.map((row) => row.from_ms)),
     to_ms: Math.max(stretch.toMs, ...touching.map((row) => row.to_ms)),
   });
 }
 
 export function* readCoverage(db: Db): Work<Coverage[]> {
-  const rows = yield* db.all<{ from_ms: number; to_ms: number }>(
-    'SELECT from_ms, to_ms FROM coverage ORDER BY from_ms',
+  const rows = yield* db.all<{ transmitter: string; from_ms: number; to_ms: number }>(
+    'SELECT transmitter, from_ms, to_ms FROM coverage ORDER BY from_ms, transmitter',
   );
-  return rows.map((row) => ({ fromMs: row.from_ms, toMs: row.to_ms }));
+  return rows.map(({ transmitter, from_ms, to_ms }) => ({
+    ...(transmitter !== '' && { transmitter }),
+    fromMs: from_ms,
+    toMs: to_ms,
+  }));
 }
 
-/** A page waits for them: the newest are counted. */
+/** A page waits for them: the newest are counted. Those of the platform alone are uses. */
 const USES_MAX = 20_000;
-const OLDEST_USE = 'SELECT created_at AS at FROM events ORDER BY created_at DESC LIMIT 1 OFFSET ?';
+const OLDEST_USE =
+  'SELECT created_at AS at FROM events WHERE transmitter IS NULL ORDER BY created_at DESC LIMIT 1 OFFSET ?';
 const USES = `SELECT service_id AS service, count(DISTINCT email) AS people, count(*) - count(email) AS nameless FROM events
-  WHERE created_at > ? AND type = 'Access' AND action = 'Authorized' AND service_id IS NOT NULL GROUP BY service_id`;
+  WHERE transmitter IS NULL AND created_at > ? AND type = 'Access' AND action = 'Authorized' AND service_id IS NOT NULL GROUP BY service_id`;
 
 export function* serviceUse(db: Db): Work<ServiceUse | undefined> {
-  const stretch = (yield* readCoverage(db)).at(-1);
+  const stretch = coverageOf(yield* readCoverage(db)).at(-1);
   if (stretch === undefined) return undefined;
   const oldest = yield* db.get<{ at: number }>(OLDEST_USE, USES_MAX);
   const fromMs = Math.max(stretch.fromMs, Number(oldest?.at ?? 0));

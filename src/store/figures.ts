@@ -31,7 +31,7 @@ const ALERTS = 'SELECT code, count(*) AS count FROM alerts GROUP BY code ORDER B
 const CLAIMS = ({ by }: Dialect) => `SELECT count(*) AS count FROM claims ${by('claims_by_status')} WHERE status = ?`;
 const EXEMPTIONS = 'SELECT count(*) AS count FROM exemptions WHERE ended_at IS NULL AND expires_at > ?';
 const TRUSTED = 'SELECT source, taken_at AS at, count FROM baselines ORDER BY source';
-const KNOWN = 'SELECT max(to_ms) AS at FROM coverage';
+const KNOWN = "SELECT max(to_ms) AS at FROM coverage WHERE transmitter = ''";
 const COMPLETED = ({ by }: Dialect) => `SELECT finished_at AS at FROM runs WHERE seq =
   (SELECT max(seq) FROM runs ${by('runs_whole')} WHERE status = 'completed' AND scoped = 0)`;
 const ENTRIES = 'SELECT max(seq) AS count FROM audit';

@@ -72,9 +72,10 @@ function* lastWholeId(db: Db): Work<string | undefined> {
   return (yield* db.get<{ id: string }>(`SELECT id FROM runs WHERE seq = (${last})`))?.id;
 }
 
+/** Of the platform's own log. */
 function* eventTimes(db: Db, fromMs: number): Work<Map<string, number>> {
   const rows = yield* db.all<{ id: string; at: number }>(
-    'SELECT id, created_at AS at FROM events WHERE created_at >= ?',
+    'SELECT id, created_at AS at FROM events WHERE created_at >= ? AND transmitter IS NULL',
     fromMs,
   );
   return new Map(rows.map(({ id, at }) => [id, at]));

@@ -47,6 +47,13 @@ describe('a window', () => {
     expect(countOf({ event_count: { within: '10m' } }, events)).toBe(2);
   });
 
+  it('of the log of the platform counts no signal of a transmitter, and rests on no stretch that is known of one', () => {
+    const events = [failure('a', 1), failure('b', 2, { transmitter: 'okta' })];
+    expect(countOf({ event_count: { within: '10m' } }, events)).toBe(1);
+    const coverage = [{ transmitter: 'okta', fromMs: 0, toMs: NOW_MS }];
+    expect(countOf({ event_count: { within: '10m' } }, events, contextOf({ coverage }))).toBe('unknown');
+  });
+
   it('counts no less severe event', () => {
     const events = ['DEBUG', 'INFO', 'WARN', 'ERROR'].map((severity, i) => failure(`s${i}`, 1, { severity }));
     expect(countOf({ event_count: { severity: 'WARN', within: '10m' } }, events)).toBe(2);
@@ -419,7 +426,7 @@ describe('windows', () => {
         let [nowMs, latestMs, forgottenMs] = [NOW_MS, NOW_MS, 0];
         windows.advance(nowMs);
         for (const { does, ...one } of steps) {
-          const view = windows.view(WITHIN_MS, [{ fromMs: 0, toMs: nowMs }]);
+          const view = windows.view({ withinMs: WITHIN_MS }, [{ fromMs: 0, toMs: nowMs }]);
           const { first, second } = one;
           if (does === 'observe') {
             const atMs = nowMs + one.minutes * MINUTE;
@@ -432,7 +439,7 @@ describe('windows', () => {
             nowMs += one.minutes * MINUTE;
             latestMs = Math.max(latestMs, nowMs);
             windows.advance(nowMs);
-            forgottenMs = windows.view(WITHIN_MS, [{ fromMs: 0, toMs: nowMs }]).knownSinceMs;
+            forgottenMs = windows.view({ withinMs: WITHIN_MS }, [{ fromMs: 0, toMs: nowMs }]).knownSinceMs;
             expect(forgottenMs).toBeLessThanOrEqual(Math.max(NOW_MS, latestMs) - 70 * MINUTE);
             events = events.filter(({ atMs }) => atMs >= forgottenMs);
           } else {

@@ -160,6 +160,34 @@ describe('every method of the port gives back what it was given, and what must n
       expect(left).toEqual([[later]]);
     });
 
+    it('keeps the signals of a transmitter, and the stretches they are known for, apart from the log of the platform', async () => {
+      const { store } = open;
+      const signal = { ...event, id: 'okta:1', createdAtMs: 190, transmitter: 'okta', serviceId: 'crm' };
+      const used = { ...signal, type: 'Access', action: 'Authorized' };
+      const observe = (
+        transmitter: string | undefined,
+        fromMs: number,
+        toMs: number,
+        events: (typeof event)[] = [used],
+      ) => store.observeEvents({ events, coverage: { transmitter, fromMs, toMs }, forgetBeforeMs: 0 });
+      await observe(undefined, 50, 150, [event]);
+      await observe('okta', 140, 200);
+      await observe('other', 180, 210);
+      await observe('okta', 200, 300);
+      expect(await store.coverage()).toEqual([
+        { fromMs: 50, toMs: 150 },
+        { transmitter: 'okta', fromMs: 140, toMs: 300 },
+        { transmitter: 'other', fromMs: 180, toMs: 210 },
+      ]);
+      expect(await store.eventTimes(0)).toEqual(new Map([[event.id, event.createdAtMs]]));
+      expect(await store.serviceUse()).toBeUndefined();
+      expect((await store.figures()).lastTrusted).toEqual([{ source: 'events', at: 150, count: undefined }]);
+      const read = [];
+      for await (const batch of store.events(0)) read.push(...batch);
+      expect(read).toEqual([event, used]);
+      expect(read.map(({ transmitter }) => transmitter)).toEqual([undefined, 'okta']);
+    });
+
     it('counts who was let in to a service since the last gap of the log', async () => {
       const { store } = open;
       const LET_IN = { type: 'Access', action: 'Authorized', serviceId: 'crm', email: 'ana@a.b' };

@@ -16,7 +16,7 @@ import { isDone } from '../../domain/intent.ts';
 import type { LookBackSource } from '../../domain/look-back.ts';
 import { type Rule, rulesById } from '../../domain/rule.ts';
 import { isOfLook } from '../../domain/run.ts';
-import type { Coverage, SourceReading } from '../../domain/snapshot.ts';
+import { type Coverage, coverageOf, type SourceReading } from '../../domain/snapshot.ts';
 import type { OpenStateReader, PullReader, RecordReader } from '../../domain/store-ports.ts';
 import { SOURCE_OF, SOURCES, type Source, type SubjectKind, summaryOf } from '../../domain/subjects.ts';
 import type { Joins, Judgement, Needs } from '../../domain/verdict.ts';
@@ -151,13 +151,19 @@ interface ReadEvents {
 
 /** Stored events, and those since. Errors: AppError `api_refused`, `stopped`; all other faults are in the reading. */
 async function readEvents({ reader, settings, ...asked }: EventsAsked): Promise<ReadEvents> {
-  const known = await reader.coverage();
+  const all = await reader.coverage();
   // An explanation does not store how far back it reached.
-  const pulled = await pullEvents({ ...asked, triedMs: 0, known, trust: settings.trust, settings: settings.events });
+  const pulled = await pullEvents({
+    ...asked,
+    triedMs: 0,
+    known: coverageOf(all),
+    trust: settings.trust,
+    settings: settings.events,
+  });
   const { reading } = pulled;
   if (reading.state === 'unavailable') return { events: [], coverage: [], reading, atMs: undefined };
-  const coverage = pulled.coverage ? [...known, pulled.coverage] : known;
-  const atMs = coverage.at(-1)?.toMs;
+  const coverage = pulled.coverage ? [...all, pulled.coverage] : all;
+  const atMs = coverageOf(coverage).at(-1)?.toMs;
   const events: TrustEvent[] = [];
   for await (const batch of reader.events((atMs ?? asked.nowMs) - asked.windowMs)) events.push(...batch);
   return { events: [...events, ...pulled.events], coverage, reading, atMs };

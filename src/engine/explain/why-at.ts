@@ -14,6 +14,7 @@ import type { Identity, IdentityReader } from '../../domain/identity.ts';
 import type { LookBack } from '../../domain/look-back.ts';
 import type { Clock } from '../../domain/ports.ts';
 import type { HistoryGap, HistoryReader, RecordedRun, RunFrame } from '../../domain/recorded-history.ts';
+import { coverageOf } from '../../domain/snapshot.ts';
 import type { RecordReader } from '../../domain/store-ports.ts';
 import { flagText, type Source, type SubjectKind, type SubjectRef } from '../../domain/subjects.ts';
 import type { Joins, Needs } from '../../domain/verdict.ts';
@@ -198,7 +199,7 @@ function judgeAt(rules: readonly LoadedRule[], run: RecordedRun, { id, ...seen }
   const nowMs = frame.steady.nowMs;
   const context = {
     nowMs,
-    windowsAtMs: frame.coverage.at(-1)?.toMs,
+    windowsAtMs: coverageOf(frame.coverage).at(-1)?.toMs,
     coverage: frame.coverage,
     unavailable: new Set(frame.unavailable),
     joins: seen.joins,

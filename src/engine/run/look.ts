@@ -11,7 +11,7 @@ import type { IdentityReader } from '../../domain/identity.ts';
 import type { RecordedPart, SeenRun } from '../../domain/recorded-history.ts';
 import type { Rule } from '../../domain/rule.ts';
 import type { RestReason, Run, WatchLook, WatchRequest, WholeReason } from '../../domain/run.ts';
-import type { SourceReading } from '../../domain/snapshot.ts';
+import { coverageOf, type SourceReading } from '../../domain/snapshot.ts';
 import type { ObservedEvents, OpenState, RunCommit } from '../../domain/store.ts';
 import type { NewMatch } from '../../domain/store-ports.ts';
 import { SOURCE_OF, SOURCES, type Source, type SubjectKind, summaryOf } from '../../domain/subjects.ts';
@@ -352,7 +352,7 @@ async function readNew(
   nowMs: number,
   asksForServices: boolean,
 ): Promise<PulledEvents> {
-  const last = (await store.coverage()).at(-1)?.toMs;
+  const last = coverageOf(await store.coverage()).at(-1)?.toMs;
   const fromMs = readUntil(whole, last, nowMs + events.overlapMs) - events.overlapMs;
   const known = await store.eventTimes(fromMs);
   return lookAtEvents({ api, clock, nowMs, fromMs, known, asksForServices, trust, settings: events });

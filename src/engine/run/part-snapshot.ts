@@ -11,7 +11,7 @@ import type { LookBackPass } from '../../domain/look-back.ts';
 import { isNewVerdict } from '../../domain/record-part.ts';
 import { type Rule, rulesById } from '../../domain/rule.ts';
 import type { RestReason, Run, WatchRequest } from '../../domain/run.ts';
-import { type Coverage, isUsable, type Movement, type SourceReading } from '../../domain/snapshot.ts';
+import { type Coverage, coverageOf, isUsable, type Movement, type SourceReading } from '../../domain/snapshot.ts';
 import type { ObservedEvents, OpenState } from '../../domain/store.ts';
 import type { PullReader } from '../../domain/store-ports.ts';
 import {
@@ -367,7 +367,7 @@ export async function readNewEvents(engine: PullEngine, run: Run, rules: RunRule
     nowMs: run.startedAt,
     windowMs: keptMs,
     triedMs: engine.feed.triedMs,
-    known: await engine.store.coverage(),
+    known: coverageOf(await engine.store.coverage()),
     moved: { source: 'events', form: 'paged', before: await engine.store.movement('events', 'paged') },
     asksForServices:
       engine.history?.lists?.has('events') ||

@@ -326,7 +326,8 @@ function claimedSubjects({ engine, openState, fleet }: NamedActsAsked): Claimed 
 }
 
 function actOf(event: TrustEvent, { engine, services }: NamedActsAsked, aheadMs: number): NamedAct | undefined {
-  if (event.type !== AUDIT_EVENT) return undefined;
+  // A signal is somebody else's word, whatever it is called.
+  if (event.type !== AUDIT_EVENT || event.transmitter !== undefined) return undefined;
   const traits = [...engine.actions.values()].find(({ auditedAs }) => auditedAs === event.action);
   const kind = traits && kindOfTarget(traits);
   const id = kind === 'device' ? event.deviceId : kind === 'service' ? event.serviceId : undefined;

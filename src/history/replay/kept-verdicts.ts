@@ -7,6 +7,7 @@ import type { TrustEvent } from '../../domain/event.ts';
 import { type Facts, own, ownText } from '../../domain/facts.ts';
 import type { LookBack } from '../../domain/look-back.ts';
 import type { RunFrame } from '../../domain/recorded-history.ts';
+import { coverageOf } from '../../domain/snapshot.ts';
 import { SOURCE_OF, SUBJECT_KINDS, type SubjectKind } from '../../domain/subjects.ts';
 import type { Evaluator, Joins, JudgeContext, Judgement, Match, OpenVerdict } from '../../domain/verdict.ts';
 import { project } from '../../engine/run/reading-needs.ts';
@@ -575,7 +576,7 @@ export class KeptVerdicts {
 
   private under({ windowsMs }: OfKind, frame: JudgedFrame, views: Views, viewKey: string): string {
     const nowMs = frame.run.startedAt;
-    const whole = windowsMs.map((ms) => logKnownSince(frame.coverage, ms, nowMs) <= nowMs - ms);
+    const whole = windowsMs.map((ms) => logKnownSince(coverageOf(frame.coverage), ms, nowMs) <= nowMs - ms);
     // Windows have forgotten what a clock that was set back asks for.
     const isBack = windowsMs.length > 0 && nowMs < this.latestMs ? nowMs : 0;
     return JSON.stringify([viewKey, views.user.key, views.device.key, [...frame.unavailable].sort(), whole, isBack]);

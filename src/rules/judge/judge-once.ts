@@ -188,7 +188,7 @@ export function frameFor(kind: SubjectKind, program: Program, windows: Windows, 
   windows.advance(context.windowsAtMs ?? context.nowMs);
   const readers = program.slots.map(({ fact }): { window: EventWindow; view: WindowView } | undefined =>
     fact.kind === 'events'
-      ? { window: windows.register(fact.key, fact.count), view: windows.view(fact.count.withinMs, context.coverage) }
+      ? { window: windows.register(fact.key, fact.count), view: windows.view(fact.count, context.coverage) }
       : undefined,
   );
   const noEvents = context.unavailable.has('events');

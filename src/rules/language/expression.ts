@@ -215,6 +215,8 @@ export interface LookedBack {
 /** Which events are counted, and how. */
 export interface EventCount {
   what: 'event_count' | 'event_distinct' | 'since_last_event';
+  /** Whose signals; undefined: events of the platform's own log. */
+  transmitter?: string | undefined;
   /** Whose events: of the subject, or of a joined record that a loop is at. */
   subject: SubjectKind;
   types: readonly string[] | undefined;
