@@ -4,6 +4,7 @@
 import { shownName } from '../base/text.ts';
 import { type Approvals, approvalLines } from './approvals.ts';
 import { aboutText, FORGEABLE_FIELDS, type Selector } from './exemption.ts';
+import type { GivenSource } from './given-facts.ts';
 import { ID_FIELD } from './subjects.ts';
 
 export interface Guard {
@@ -21,6 +22,8 @@ export interface Guards {
   perDay: number | undefined;
   /** Of `approvals.yaml`, and the owners of `guards.yaml`: absent without either. */
   approvals?: Approvals | undefined;
+  /** Of `sources.yaml`: absent without it. */
+  sources?: readonly GivenSource[] | undefined;
   /** The addresses of those whose signatures cover the set; absent where none is asked for. */
   signedBy?: string[] | undefined;
 }

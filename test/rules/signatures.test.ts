@@ -248,12 +248,14 @@ describe('what is not covered is refused, with a line for each', () => {
 });
 
 it('what is judged by is what was hashed: a file that is put back after it was read is refused', async () => {
+  writeFileSync(inRules('more.yaml'), DISABLE_FAILING);
+  await sign();
   writeFileSync(inRules('ban.yaml'), BAN_COMPROMISED.replace(/^id: \S+/m, 'id: swapped'));
   let reads = 0;
-  // Asked before each file: the list, the rule, then the others.
+  // Asked before each file: the list, approvals and guards, the rule, then the other rule.
   const throwIfAborted = () => {
     reads += 1;
-    if (reads === 3) writeFileSync(inRules('ban.yaml'), BAN_COMPROMISED);
+    if (reads === 5) writeFileSync(inRules('ban.yaml'), BAN_COMPROMISED);
   };
   const signal = { throwIfAborted } as unknown as AbortSignal;
   await expect(loadRuleFolder(rules, ACTIONS, { signal, signers })).rejects.toThrow('ban.yaml:1:1: it was changed');

@@ -1,5 +1,9 @@
 // rules: the problems of a rule file, collected so that all are reported together.
 // In: a code, a message and where. Out: problems with file, line and column, in the order of the file.
+import type { z } from 'zod';
+import { didYouMean } from '../../base/nearest-name.ts';
+import { deepest, pathText, wordsOf } from '../../base/text.ts';
+import type { Fact } from '../../domain/facts.ts';
 
 export type ProblemCode =
   | 'unreadable' // the file could not be read
@@ -46,6 +50,25 @@ export class Problems {
   add(code: ProblemCode, place: Place, message: string): void {
     if (this.list.length < 100) this.list.push({ file: this.file, ...this.positionOf(place), code, message });
   }
+}
+
+/** What a schema makes of a file's value, or of its part `at`. Undefined with problems; `what`: the whole value; `members`: what one may have meant. */
+export function checkedBy<T>(
+  form: z.ZodType<T>,
+  value: Fact,
+  { at = [], what, members = [] }: { at?: Place; what: string; members?: readonly string[] },
+  problems: Problems,
+): T | undefined {
+  const read = form.safeParse(value);
+  for (const found of read.error?.issues ?? []) {
+    const issue = deepest([found]);
+    const place = [...at, ...issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part))];
+    const where = place.length === 0 ? what : `\`${pathText(place)}\``;
+    const [key] = issue.code === 'unrecognized_keys' ? issue.keys : [];
+    const hint = key === undefined ? '' : didYouMean(key, members);
+    problems.add('format', key === undefined ? place : [...place, key], `${where} ${wordsOf(issue, value)}${hint}`);
+  }
+  return read.data;
 }
 
 /** `rules/x.yaml:3:7: message`, as editors and terminals understand it. */

@@ -3,12 +3,12 @@
 import { posix } from 'node:path';
 import { z } from 'zod';
 import { didYouMean } from '../../base/nearest-name.ts';
-import { deepest, pathText, wordsOf } from '../../base/text.ts';
+import { pathText } from '../../base/text.ts';
 import { isUserName } from '../../domain/actor.ts';
 import type { Approvals, Owner } from '../../domain/approvals.ts';
 import type { Fact } from '../../domain/facts.ts';
 import { SEVERITIES } from '../../domain/subjects.ts';
-import type { Place, Problems } from '../language/problem.ts';
+import { checkedBy, type Problems } from '../language/problem.ts';
 
 const name = z.string().trim().min(1).max(200);
 const names = z.array(name).min(1).max(100);
@@ -75,7 +75,7 @@ export interface KnownNames {
 
 /** Undefined with problems. */
 export function readApprovals(value: Fact, known: KnownNames | undefined, problems: Problems): Approvals | undefined {
-  const read = checkedBy(schema, value, [], problems);
+  const read = checkedBy(schema, value, { what: 'approvals' }, problems);
   if (read?.approvals.length === 0 && read.tokens.length === 0)
     problems.add('format', [], 'approvals: expected `approvals`, or `tokens` for the owners of `guards.yaml`');
   for (const [at, one] of (known ? (read?.approvals ?? []) : []).entries()) {
@@ -90,17 +90,6 @@ export function readApprovals(value: Fact, known: KnownNames | undefined, proble
   return read;
 }
 
-function checkedBy<T>(form: z.ZodType<T>, value: Fact, at: Place, problems: Problems): T | undefined {
-  const read = form.safeParse(value);
-  for (const found of read.error?.issues ?? []) {
-    const issue = deepest([found]);
-    const place = [...at, ...issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part))];
-    const where = place.length === 0 ? 'approvals' : `\`${pathText(place)}\``;
-    problems.add('format', place, `${where} ${wordsOf(issue, value)}`);
-  }
-  return read.data;
-}
-
 /** `top`: the folder that the file lies in; `earlier`: those of other files, to which these are added. Undefined with problems. */
 export function readOwners(
   value: Fact,
@@ -112,19 +101,21 @@ export function readOwners(
     .filter(({ file }) => top === '.' || isBelow(file, top))
     .map(({ file }) => below(file));
   const there = new Set(['.', ...files.flatMap((file) => foldersOf(file))]);
-  return checkedBy(owners, value, ['owners'], problems)?.map(({ folder: name, groups }, at) => {
-    const [folder, place] = [posix.join(top, name), ['owners', at, 'folder']];
-    if (known && !there.has(name))
-      problems.add(
-        'value',
-        place,
-        `\`${pathText(place)}\`: there is no rule in a folder \`${name}\`${didYouMean(name, there)}`,
-      );
-    if (earlier.has(folder))
-      problems.add('value', place, `\`${pathText(place)}\`: the folder \`${name}\` has its owners already`);
-    earlier.add(folder);
-    return { folder, groups, rules: [] };
-  });
+  return checkedBy(owners, value, { at: ['owners'], what: 'approvals' }, problems)?.map(
+    ({ folder: name, groups }, at) => {
+      const [folder, place] = [posix.join(top, name), ['owners', at, 'folder']];
+      if (known && !there.has(name))
+        problems.add(
+          'value',
+          place,
+          `\`${pathText(place)}\`: there is no rule in a folder \`${name}\`${didYouMean(name, there)}`,
+        );
+      if (earlier.has(folder))
+        problems.add('value', place, `\`${pathText(place)}\`: the folder \`${name}\` has its owners already`);
+      earlier.add(folder);
+      return { folder, groups, rules: [] };
+    },
+  );
 }
 
 function foldersOf(file: string): string[] {

@@ -4,6 +4,7 @@ import { basename, posix } from 'node:path';
 import { didYouMean } from '../../base/nearest-name.ts';
 import { SELECTOR_FIELDS } from '../../domain/exemption.ts';
 import { type Fact, type Facts, isFacts, showLiteral } from '../../domain/facts.ts';
+import type { GivenSource } from '../../domain/given-facts.ts';
 import { allOf, type Guard, type Guards } from '../../domain/guards.ts';
 import { nameKey } from '../../domain/identity.ts';
 import { isOverlong, KEPT_NAME_BYTES_MAX } from '../../domain/subjects.ts';
@@ -13,6 +14,7 @@ import { type Place, Problems, type RuleProblem } from '../language/problem.ts';
 import { type KnownNames, ownersOf, readApprovals, readOwners } from './approvals-file.ts';
 import { isListFile } from './named-lists.ts';
 import { readRuleText } from './rule-text.ts';
+import { isSourcesFile, meaningOfSources } from './sources-file.ts';
 
 const ASK_MAX = 1_000;
 const REASON_CHARS_MAX = 500;
@@ -22,7 +24,7 @@ const FIELDS = Object.keys(SELECTOR_FIELDS);
 
 /** Wherever it lies: one that is not at the top of a folder is refused, and no rule. */
 export function isGuardsFile(file: string): boolean {
-  return /^(guards|approvals)\.(ya?ml|json)$/.test(basename(file)) && !isListFile(file);
+  return /^(guards|approvals|sources)\.(ya?ml|json)$/.test(basename(file)) && !isListFile(file);
 }
 
 /** Neither guards nor a list, nor the signatures of a stored set. */
@@ -33,15 +35,16 @@ export function isRuleFile(file: string): boolean {
 /** Of a file below the top of its folder. */
 function misplaced(file: string): RuleProblem {
   const message =
-    'guards and approvals are read at the top of a folder of rules alone: move the file there, or give it another name if it is a rule';
+    'guards, approvals and sources are read at the top of a folder of rules alone: move the file there, or give it another name if it is a rule';
   return { file, line: 1, column: 1, code: 'format', message };
 }
 
-/** Undefined without such a file. Never throws. `inFolder`: its path there; of a stored set it was asked before, and its names too. */
+/** Undefined without such a file. Never throws. `inFolder`: its path there; of a stored set it was asked before, and its names too. `sources`: read before the rules. */
 export function readGuards(
   files: Iterable<readonly [file: string, text: string | RuleProblem, inFolder?: string]>,
   rules: KnownNames['rules'],
   names?: KnownNames,
+  sources: readonly GivenSource[] = [],
 ): {
   guards: LoadedGuards | undefined;
   problems: RuleProblem[];
@@ -51,6 +54,7 @@ export function readGuards(
   for (const [file, text, inFolder] of files) {
     if (inFolder?.includes('/')) problems.push(misplaced(file));
     else if (typeof text !== 'string') problems.push({ ...text, file });
+    else if (isSourcesFile(file)) kept.push({ file, text });
     else {
       const one = readFile(text, file, names, owned);
       problems.push(...one.problems);
@@ -58,10 +62,11 @@ export function readGuards(
       kept.push({ file, text });
     }
   }
-  if (read.length === 0) return { guards: undefined, problems };
+  if (kept.length === 0) return { guards: undefined, problems };
   const { approvals, ...guards } = allOf(read);
   const owners = approvals?.owners && { owners: ownersOf(approvals.owners, rules) };
-  return { guards: { ...guards, ...(approvals && { approvals: { ...approvals, ...owners } }), files: kept }, problems };
+  const more = { ...(approvals && { approvals: { ...approvals, ...owners } }), ...(sources.length > 0 && { sources }) };
+  return { guards: { ...guards, ...more, files: kept }, problems };
 }
 
 /** Every rule of a set has its guards, so that whoever has rules has them. */
@@ -78,10 +83,12 @@ export function filesOf(rules: readonly LoadedRule[]): Map<string, string> {
 /** For the hash of a set: what decides, and the reasons that people read. A set without guards has the hash that it had before there were any. */
 export function meaningOf(guards: LoadedGuards | undefined): Fact[] {
   if (!guards) return [];
+  const sources = meaningOfSources(guards.sources ?? []);
+  if (guards.files.every(({ file }) => isSourcesFile(file))) return sources;
   const asked = guards.ask.map(({ selector: { field, value }, reason }) => [field, value, reason ?? null]);
   const { approvals } = guards;
   const people = approvals ? [{ approvals: JSON.stringify(approvals) }] : [];
-  return [{ guards: [asked, guards.lastDevice, guards.perDay ?? null] }, ...people];
+  return [{ guards: [asked, guards.lastDevice, guards.perDay ?? null] }, ...people, ...sources];
 }
 
 const NONE: Guards = { ask: [], lastDevice: false, perDay: undefined };

@@ -7,16 +7,17 @@ import type { ActionTraits } from '../../domain/action.ts';
 import { parseAllowed } from '../../domain/change-window.ts';
 import { digestOf } from '../../domain/digest.ts';
 import { AppError } from '../../domain/errors.ts';
-import { type Fact, type Facts, isFacts, showLiteral } from '../../domain/facts.ts';
+import { type Fact, type Facts, isFacts } from '../../domain/facts.ts';
+import type { GivenSource } from '../../domain/given-facts.ts';
 import type { Lists } from '../../domain/lists.ts';
 import type { ActionOfRule, Rule } from '../../domain/rule.ts';
 import { SOURCE_OF, type Source, SUBJECT_KINDS, type SubjectKind } from '../../domain/subjects.ts';
 import type { PortableRules } from '../../domain/verdict.ts';
 import { checkRollout, readActions, shareOf } from '../check/actions.ts';
-import { checkCondition, checkConstants, durationFault, type Language, measure, type Scope } from '../check/scope.ts';
-import { type Expression, type Freshness, ownAt, ownPart, walk } from '../language/expression.ts';
+import { checkCondition, checkConstants, type Language, measure, type Scope } from '../check/scope.ts';
+import { type Expression, type Freshness, ownPart, walk } from '../language/expression.ts';
 import { type LoadedRule, meaningOfRule, type NamedList, noReads, type Reads } from '../language/loaded-rule.ts';
-import { byPosition, type Place, Problems, type RuleProblem } from '../language/problem.ts';
+import { byPosition, Problems, type RuleProblem } from '../language/problem.ts';
 import { LANGUAGE } from '../operators/operators.ts';
 import {
   BOOLEAN,
@@ -32,11 +33,11 @@ import {
   typeName,
   type ValueType,
 } from '../record-types/field-types.ts';
+import { reportFormat } from './format-problems.ts';
 import { guardedBy, isGuardsFile, isRuleFile, meaningOf, readGuards } from './guards-file.ts';
 import { isListFile, type NamedLists, readLists } from './named-lists.ts';
 import { checkTests, readTests } from './read-tests.ts';
 import {
-  KEYS,
   listRuleFiles,
   RULE_FORMAT_VERSION,
   type RuleFile,
@@ -45,105 +46,7 @@ import {
   ruleSchema,
 } from './rule-text.ts';
 import type { TextRead } from './signatures.ts';
-
-// Zod's issues about a rule file → problems in plain words: what was expected, what was found, and the nearest known
-// name.
-
-const DURATION_KEYS = new Set(['for', 'clear_for', 'cooldown', 'each', 'ago', 'from', 'to', 'before']);
-
-/** Reports all issues of a file; `value` is what the file contains. */
-function reportFormat(issues: readonly z.core.$ZodIssue[], value: Fact, problems: Problems): void {
-  for (const issue of issues) reportIssue(issue, value, problems);
-}
-
-function reportIssue(issue: z.core.$ZodIssue, value: Fact, problems: Problems): void {
-  const place = issue.path.map((part) => (typeof part === 'symbol' ? String(part) : part));
-  const found = ownAt(value, place.map(String));
-  const name = place.length > 0 ? `\`${nameOf(place)}\`: ` : '';
-  if (issue.code === 'unrecognized_keys') {
-    for (const key of issue.keys) {
-      const known = KEYS[lastName(place)] ?? [];
-      problems.add(
-        'format',
-        [...place, key],
-        `${name}there is no \`${key}\` in a rule${place.length > 0 ? ' here' : ''}${didYouMean(key, known)}`,
-      );
-    }
-    return;
-  }
-  if (found === undefined && isMissing(issue)) {
-    problems.add('format', place.slice(0, -1), `\`${nameOf(place)}\` is missing${expectation(issue)}`);
-    return;
-  }
-  if (isDurationPlace(place)) {
-    problems.add('unit', place, `${name}${durationFault(found)}`);
-    return;
-  }
-  if (place.at(-2) === 'steps') {
-    problems.add('format', place, `${name}expected a share such as "10%", found \`${showLiteral(found ?? null)}\``);
-    return;
-  }
-  problems.add('format', place, `${name}${sentence(issue, found)}`);
-}
-
-const isMissing = (issue: z.core.$ZodIssue): boolean =>
-  ['invalid_type', 'invalid_value', 'invalid_union'].includes(issue.code);
-
-function isDurationPlace(place: Place): boolean {
-  const last = place.at(-1);
-  if (last === 'to' && place.at(-2) === 'notice') return false;
-  return (typeof last === 'string' && DURATION_KEYS.has(last)) || place.at(-2) === 'fresh' || place.at(-2) === 'remind';
-}
-
-function sentence(issue: z.core.$ZodIssue, found: Fact | undefined): string {
-  const shown = found === undefined ? 'nothing' : `\`${showLiteral(found)}\``;
-  switch (issue.code) {
-    case 'invalid_value': {
-      const values = issue.values.map(String);
-      const hint = typeof found === 'string' ? didYouMean(found, values) : '';
-      return `expected ${values.length > 1 ? 'one of ' : ''}${values.join(', ')}, found ${shown}${hint}`;
-    }
-    case 'invalid_type':
-      return `expected ${TYPE_WORDS[issue.expected] ?? issue.expected}, found ${shown}`;
-    case 'invalid_format':
-      return issue.format === 'datetime'
-        ? `expected a time with its zone, such as "2026-11-28T22:00:00+01:00", found ${shown}`
-        : `expected lower-case words joined by hyphens (kebab-case), found ${shown}`;
-    case 'too_small':
-      return `expected at least ${issue.minimum}${isFacts(found) || Array.isArray(found) ? ' entry' : ''}, found ${shown}`;
-    case 'too_big':
-      return `expected at most ${issue.maximum}, found ${shown}`;
-    case 'invalid_union':
-      return `expected ${UNION_WORDS[lastName(issue.path.map((part) => String(part)))] ?? 'another form'}, found ${shown}`;
-    default:
-      return issue.message;
-  }
-}
-
-const TYPE_WORDS: Record<string, string> = {
-  string: 'a text',
-  number: 'a number',
-  int: 'a whole number',
-  boolean: 'true or false',
-  record: 'an object',
-  object: 'an object',
-  array: 'a list',
-};
-const UNION_WORDS: Record<string, string> = {
-  then: 'the name of an action, or {action: NAME, with: {…}}, or a list of these',
-  when_allowed: 'a window such as "Mon 09:00-Fri 17:00 Europe/Berlin", or a list of these',
-  expect: 'a verdict (match, no_match, unknown, error), or {verdict: …, reasons: […]}',
-};
-
-function expectation(issue: z.core.$ZodIssue): string {
-  if (issue.code === 'invalid_value') return `; expected one of ${issue.values.map(String).join(', ')}`;
-  return '';
-}
-
-const lastName = (place: Place): string =>
-  String(place.filter((part) => typeof part === 'string' && !/^\d+$/.test(part)).at(-1) ?? '');
-const nameOf = (place: Place): string =>
-  place.map((part, i) => (typeof part === 'number' ? `[${part}]` : i > 0 ? `.${part}` : part)).join('');
+import { readSources } from './sources-file.ts';
 
 // Fields that a rule declares, added to its subject's schema (or to the event's, under `event.`).
 
@@ -356,6 +259,8 @@ interface ReadOptions {
   language?: Language;
   /** The lists that conditions can read; none by default. */
   lists?: NamedLists;
+  /** The sources of facts from elsewhere that they can read; none by default. */
+  sources?: readonly GivenSource[];
 }
 
 /** The rule, or undefined when there are problems. */
@@ -591,7 +496,7 @@ export class KnownRules {
 
   /** Another name, text, set of actions or list that it reads is another rule. */
   of(text: string, file: string, options: ReadOptions): ReturnType<typeof parseRule> {
-    const key = JSON.stringify([[...options.traits.keys()], file, text]);
+    const key = JSON.stringify([[...options.traits.keys()], options.sources ?? [], file, text]);
     const known = this.rules.get(key);
     if (known?.lists.every((list) => isSameFile(options.lists?.get(list.name), list))) return { rule: known };
     const parsed = parseRule(text, file, options);
@@ -611,8 +516,8 @@ function isSameFile(one: NamedList | undefined, other: NamedList): boolean {
 
 /**
  * Loads every `.yaml`, `.yml` and `.json` file under each folder, sub-folders included; its `examples`, and names that begin
- * with a dot, are ignored; those in a folder `lists` are no rules, but lists that all of them can read, and `guards` and `approvals` at the top are what asks
- * people. An empty folder gives no rules and no problems. A missing folder throws; so does `signal`, between two files.
+ * with a dot, are ignored; those in a folder `lists` are no rules, but lists that all of them can read, `guards` and `approvals` at the top are what asks
+ * people, and `sources` is where facts from elsewhere come from. An empty folder gives no rules and no problems. A missing folder throws; so does `signal`, between two files.
  */
 export async function loadRules(
   from: string | readonly RuleFolder[],
@@ -640,7 +545,10 @@ export async function loadRules(
   };
   const { lists, problems: ofLists } = readLists(await texts(isListFile, 'list'), options.known?.lists);
   problems.push(...ofLists);
-  const withLists = { ...options, lists };
+  const ofSet = await texts(isGuardsFile, 'file of guards');
+  const { sources, problems: ofSources } = readSources(ofSet);
+  problems.push(...ofSources);
+  const withLists = { ...options, lists, sources };
   for (const [file, text] of await texts(isRuleFile, 'rule')) {
     const parsed =
       typeof text === 'string'
@@ -655,7 +563,7 @@ export async function loadRules(
   }
   rules.sort((a, b) => (a.id < b.id ? -1 : 1));
   const set = problems.length === 0 ? { rules, actions: options.traits } : undefined;
-  const { guards, problems: ofGuards } = readGuards(await texts(isGuardsFile, 'file of guards'), rules, set);
+  const { guards, problems: ofGuards } = readGuards(ofSet, rules, set, sources);
   const hash = digestOf([...rules.map(({ id, hash }) => [id, hash]), ...meaningOf(guards)]);
   return { rules: guardedBy(rules, guards), problems: [...problems, ...ofGuards].sort(byPosition), hash, lists, read };
 }
@@ -667,13 +575,16 @@ export function parseRuleSet(
 ): { rules: LoadedRule[]; problems: RuleProblem[] } {
   const those = (isOne: (file: string) => boolean) => [...files].filter(([file]) => isOne(file));
   const { lists, problems } = readLists(those(isListFile));
+  const ofSet = those(isGuardsFile);
+  const { sources, problems: ofSources } = readSources(ofSet);
+  problems.push(...ofSources);
   const rules: LoadedRule[] = [];
   for (const [file, text] of those(isRuleFile)) {
-    const parsed = parseRule(text, file, { ...options, lists });
+    const parsed = parseRule(text, file, { ...options, lists, sources });
     if ('rule' in parsed) rules.push(parsed.rule);
     else problems.push(...parsed.problems);
   }
-  const { guards, problems: ofGuards } = readGuards(those(isGuardsFile), rules);
+  const { guards, problems: ofGuards } = readGuards(ofSet, rules, undefined, sources);
   return { rules: guardedBy(rules, guards), problems: [...problems, ...ofGuards] };
 }
 
