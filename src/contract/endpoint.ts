@@ -1,7 +1,7 @@
 // contract: what belongs to the endpoint itself and is no operation of the engine: its health, the stream, links to sign in, its organizations.
 import { z } from 'zod';
 import { AUDIT_KINDS, familyOf } from '../domain/audit-entry.ts';
-import { LIVE_EVENTS } from '../domain/live-event.ts';
+import { EVENT_SCHEMAS, LIVE_EVENTS } from '../domain/live-event.ts';
 import { entry, limitField, nameField, nothing, pageSchema, positionField, total } from './operation.ts';
 import { text } from './report.ts';
 
@@ -108,6 +108,12 @@ export const STREAM = entry({
         .max(1_000)
         .optional()
         .describe('ids of rules, separated by commas: only their decisions and outcomes'),
+      schema: z
+        .enum(EVENT_SCHEMAS)
+        .optional()
+        .describe(
+          'events as OCSF or in envelopes of CloudEvents; what the schema has no class for, and progress, is left out',
+        ),
     })
     .refine(({ kind, rule }) => rule === undefined || kind === undefined || areOfRules(kind), {
       path: ['kind'],

@@ -233,7 +233,7 @@ function beginExport(line: string): ExportWalk {
 function notAnExport(): AppError {
   return new AppError(
     'usage',
-    `the file does not begin with a line of format \`${EXPORT_FORMAT}\`, version 1: give a file that \`trustward audit export\` wrote`,
+    `the file does not begin with a line of format \`${EXPORT_FORMAT}\`, version 1: give a file that \`trustward audit export\` wrote, without --format: events of OCSF and CloudEvents cannot be verified`,
   );
 }
 
@@ -436,6 +436,8 @@ export interface Followed {
   entry(seq: number): Promise<AuditEntry | undefined>;
   headSeq(): Promise<number>;
   checkpointLinesAfter(size: number): Promise<string[]>;
+  /** In others' schemas: it has the events alone, and cannot be verified. Each piece is empty or ends with a line's end. */
+  write?: ((entries: readonly AuditEntry[]) => Promise<string>) | undefined;
   /** Waits a moment. False: the export is to end. Errors: AppError when what is followed is no longer there. */
   goOn(): Promise<boolean>;
 }
@@ -449,7 +451,8 @@ export async function* followAudit(followed: Followed, begin: FollowBegin): Asyn
   let { next, head } = start;
   let size = next - 1; // up to which checkpoints are written
   const key = (await followed.checkpointLinesAfter(0)).map(parseCheckpoint).at(-1)?.keyId;
-  yield `${headerLine({ address: followed.address, keyId: key, from: next, prev: head })}\n`;
+  const { write } = followed;
+  if (!write) yield `${headerLine({ address: followed.address, keyId: key, from: next, prev: head })}\n`;
   // INVARIANT: read once more after the end was asked for: what was committed before is still written.
   for (let isLast = false; ; isLast = !(await followed.goOn())) {
     for await (const batch of followed.entriesFrom(next)) {
@@ -467,17 +470,17 @@ export async function* followAudit(followed: Followed, begin: FollowBegin): Asyn
         head = entry.hash;
         next += 1;
       }
-      yield `${lines.join('\n')}\n`;
+      yield write ? await write(batch) : `${lines.join('\n')}\n`;
     }
     // A checkpoint is made after its last entry, and more entries may have come in between.
-    for (const late of await checkpointsAfter(followed, size)) {
+    for (const late of write ? [] : await checkpointsAfter(followed, size)) {
       if (late.size >= next) break;
       yield `${checkpointExportLine(late)}\n`;
       size = late.size;
     }
     if (isLast) break;
   }
-  yield `${endLine(next - start.next, head)}\n`;
+  if (!write) yield `${endLine(next - start.next, head)}\n`;
 }
 
 async function startOf(followed: Followed, begin: FollowBegin): Promise<{ next: number; head: string }> {

@@ -3,10 +3,12 @@
 
 import { closeSync, createReadStream, openSync, writeSync } from 'node:fs';
 import { createInterface } from 'node:readline';
+import { jsonPieces } from '../../base/json.ts';
 import { DAY_MS, timeText } from '../../base/time.ts';
-import type { AuditCheck } from '../../domain/audit-entry.ts';
+import type { AuditCheck, AuditEntry } from '../../domain/audit-entry.ts';
 import { databaseName } from '../../domain/database.ts';
 import { AppError } from '../../domain/errors.ts';
+import { EVENT_SCHEMAS, type EventSchema, liveEventsOf } from '../../domain/live-event.ts';
 import {
   type ArchiveBound,
   acceptTables,
@@ -27,6 +29,7 @@ import { type AuditWriter, composeAuditWriter, composeVerification } from '../..
 import { composeReader } from '../../runtime/compose/reader.ts';
 import { withReader } from '../../runtime/compose/run-reader.ts';
 import { systemClock } from '../../runtime/system/clock.ts';
+import type { SqlReader } from '../../store/reader.ts';
 import { OpenedFile } from '../../store/sqlite/opened-file.ts';
 import { auditCheckText } from '../report/lists-text.ts';
 import { actorHere } from './daemon-client.ts';
@@ -55,6 +58,7 @@ async function followedExport(
   io: Io,
   options: FollowOptions,
   from: number,
+  schema: EventSchema | undefined,
   write: (pieces: AsyncIterable<string>) => Promise<void>,
 ): Promise<number> {
   const database = databaseOf(io, options);
@@ -68,6 +72,7 @@ async function followedExport(
     entry: async (seq) => (await reader.audit({ afterSeq: seq - 1, limit: 1 })).find((one) => one.seq === seq),
     headSeq: async () => (await reader.auditHead()).seq,
     checkpointLinesAfter: (size) => reader.checkpointLinesAfter(size),
+    write: schema && ((entries) => eventLines(reader, entries, schema)),
     goOn: async () => {
       await systemClock.sleep(LOOK_EVERY_MS, ending.signal).catch(() => {}); // being stopped
       if (file) demandInPlace(file, databaseName(database));
@@ -163,6 +168,19 @@ async function* linesOf(file: string): AsyncIterable<string> {
   }
 }
 
+// Exports in others' schemas: a line for each event, and nothing to verify them with.
+
+async function eventLines(reader: SqlReader, entries: readonly AuditEntry[], schema: EventSchema): Promise<string> {
+  const { eventIn } = await import('../report/other-schemas.ts');
+  const live = await liveEventsOf(reader, entries);
+  const events = entries.flatMap((entry) => eventIn(schema, entry, live.get(entry.seq)) ?? []);
+  return events.map((event) => `${[...jsonPieces(event)].join('')}\n`).join('');
+}
+
+async function* exportedIn(schema: EventSchema, reader: SqlReader, from: number): AsyncIterable<string> {
+  for await (const entries of reader.auditFrom(from)) yield await eventLines(reader, entries, schema);
+}
+
 interface AuditExportOptions extends FollowOptions {
   from?: string;
   follow?: boolean;
@@ -174,9 +192,16 @@ export async function auditExportCommand(io: Io, options: AuditExportOptions): P
   if (options.after !== undefined && options.from !== undefined)
     throw new AppError('usage', '--after and --from are both given: give one of them');
   const from = countOf(options.from ?? '1', '--from', Number.MAX_SAFE_INTEGER);
-  outputOf({ out: options.out }, ['ndjson'] as const, 'ndjson');
-  if (options.follow) return followedExport(io, options, from, (pieces) => writePieces(io, options.out, pieces));
+  const format = outputOf(options, ['ndjson', ...EVENT_SCHEMAS], 'ndjson', 'ndjson');
+  const schema = format === 'ndjson' ? undefined : format;
+  if (schema) io.err(`events as ${schema}: \`audit verify\` cannot verify them; for that, export without --format\n`);
+  const write = (pieces: AsyncIterable<string>) => writePieces(io, options.out, pieces);
+  if (options.follow) return followedExport(io, options, from, schema, write);
   return withReader(composeReader(databaseOf(io, options)), async (reader) => {
+    if (schema) {
+      await write(exportedIn(schema, reader, from));
+      return 0;
+    }
     const checkpointLines = (await reader.checkpointLines()) ?? [];
     const pieces = exportAudit({
       address: await reader.address(),
@@ -184,7 +209,7 @@ export async function auditExportCommand(io: Io, options: AuditExportOptions): P
       checkpointLines,
       readable: true,
     });
-    await writePieces(io, options.out, pieces);
+    await write(pieces);
     return 0;
   });
 }
@@ -192,7 +217,7 @@ export async function auditExportCommand(io: Io, options: AuditExportOptions): P
 /** In pieces: an export of years is larger than one text may be. 0600: it names people and devices. */
 async function writePieces(io: Io, out: string | undefined, pieces: AsyncIterable<string>): Promise<void> {
   if (out === undefined) {
-    for await (const piece of pieces) io.out(piece);
+    for await (const piece of pieces) if (piece !== '') io.out(piece);
     return;
   }
   const handle = openSync(out, 'w', 0o600);

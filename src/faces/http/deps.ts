@@ -10,7 +10,7 @@ import type { AnswerStore, Caller } from '../../domain/endpoint-token.ts';
 import type { EvidenceReader } from '../../domain/evidence.ts';
 import type { MemberReader } from '../../domain/exemption.ts';
 import type { Identity, IdentityReader } from '../../domain/identity.ts';
-import type { LiveEvent } from '../../domain/live-event.ts';
+import type { EventSchema, LiveEvent } from '../../domain/live-event.ts';
 import type { Operator } from '../../domain/operator.ts';
 import type { FreshPasskey, Passkey } from '../../domain/passkey.ts';
 import type { PeoplePort } from '../../domain/person-link.ts';
@@ -142,6 +142,8 @@ export interface Views {
   reportFilePolicy(): Promise<string>;
   auditEntry(entry: AuditEntry): object;
   liveEvent(live: LiveEvent): object;
+  /** Undefined: the schema has nothing for it. */
+  eventIn(schema: EventSchema, entry: AuditEntry, live: LiveEvent | undefined): object | undefined;
 }
 
 /** What open streams send, beside the audit: what wakes them, and what ends them. */

@@ -15,6 +15,7 @@ import { fleetView } from './fleet-view.ts';
 import { reportJsonPieces } from './json.ts';
 import { auditView, auditViews, historyView } from './lists-text.ts';
 import { markdownPieces } from './markdown.ts';
+import { eventIn } from './other-schemas.ts';
 import {
   acceptanceView,
   claimList,
@@ -83,6 +84,7 @@ export const views = {
   auditEntry: auditView,
   auditEntries: auditViews,
   liveEvent: liveEventView,
+  eventIn,
   notice: noticeView,
   notification: notificationView,
   exemption: exemptionView,

@@ -76,16 +76,24 @@ export function deliver(
   return send(webhook, { id: notification.id, body: bodyFor(webhook, notification) }, nowMs, signal, resolve);
 }
 
+export interface Sent {
+  id: string;
+  body: string;
+  /** Beside those of every delivery, or instead of them. */
+  headers?: Record<string, string>;
+}
+
 /** Never throws: the note describes the failure. Only the status of the answer counts. INVARIANT: nothing is sent without a signature that counts. */
 export function send(
   webhook: Webhook,
-  { id, body }: { id: string; body: string },
+  { id, body, headers }: Sent,
   nowMs: number,
   signal: AbortSignal,
   resolve?: Resolve,
 ): Promise<Delivery> {
   if (webhook.secret === '') return Promise.resolve({ ok: false, note: SECRET_UNREAD });
-  return sendChecked(webhook, { method: 'POST', headers: headersOf(webhook, id, body, nowMs), body }, signal, resolve);
+  const all = { ...headersOf(webhook, id, body, nowMs), ...headers };
+  return sendChecked(webhook, { method: 'POST', headers: all, body }, signal, resolve);
 }
 
 function headersOf(webhook: Webhook, id: string, body: string, nowMs: number): Record<string, string> {

@@ -7,11 +7,17 @@ import { isoTime, timeText } from '../../base/time.ts';
 import { giveWay } from '../../base/turns.ts';
 import type { AuditEntry } from '../../domain/audit-entry.ts';
 import { lineOf } from '../../domain/errors.ts';
-import { type LiveEvent, type LiveReader, liveEventsOf } from '../../domain/live-event.ts';
+import {
+  EVENT_TYPES,
+  type EventSchema,
+  type LiveEvent,
+  type LiveReader,
+  liveEventsOf,
+} from '../../domain/live-event.ts';
 import type { Alert, FeedClaim, FeedPositions } from '../../domain/notification.ts';
 import type { Clock, Ids, Log, Random } from '../../domain/ports.ts';
 import type { AuditReader } from '../../domain/store-ports.ts';
-import { claimMsOf, pauseAfter, send } from './delivery.ts';
+import { claimMsOf, pauseAfter, type Sent, send } from './delivery.ts';
 import type { FeedSettings, Webhook } from './settings.ts';
 
 // The events of one delivery, as they are collected.
@@ -24,13 +30,13 @@ class Batch {
   foundAtMs = 0;
   /** The time of its first event, epoch ms. */
   oldestAt: number | undefined;
-  private readonly gaps: { from: number; to: number }[] = [];
+  readonly gaps: { from: number; to: number }[] = [];
   private readonly seqs: number[] = [];
   private length = 0;
 
   constructor(
     private readonly settings: FeedSettings,
-    private readonly view: (live: LiveEvent) => object,
+    private readonly view: FeedDeps['view'],
   ) {}
 
   get isEmpty(): boolean {
@@ -71,7 +77,7 @@ class Batch {
   }
 
   private add(event: LiveEvent): void {
-    const text = [...jsonPieces(this.view(event))].join('');
+    const text = [...jsonPieces(this.view(event, this.settings.schema))].join('');
     this.texts.push(text);
     this.seqs.push(event.entry.seq);
     this.length += text.length;
@@ -90,8 +96,8 @@ export interface FeedDeps {
   positions: FeedPositions;
   /** Any process delivers, and none lasts: what fails is known by how long the next event waits in the record. */
   isShared?: boolean;
-  /** How an event is shown. */
-  view(live: LiveEvent): object;
+  /** How an event is shown; without a schema, in our own. */
+  view(live: LiveEvent, schema?: EventSchema): object;
   clock: Clock;
   ids: Ids;
   random: Random;
@@ -117,7 +123,7 @@ class Feed {
   private stored = 0;
   private batch: Batch;
   /** Of the batch; set at its first attempt, so that all attempts are one delivery. */
-  private delivery: { id: string; body: string } | undefined;
+  private delivery: Sent | undefined;
   private failures = 0;
 
   constructor(
@@ -252,9 +258,11 @@ class Feed {
     return false;
   }
 
-  private written(): { id: string; body: string } {
+  private written(): Sent {
     const { ids, clock } = this.deps;
     const id = ids.next();
+    const { schema, most } = this.webhook.feed;
+    if (schema) return { id, ...writtenIn(schema, this.batch, most) };
     const head = { version: 1, delivery: id, kind: 'events', at: isoTime(clock.nowMs()), ...this.batch.head };
     const text = [...jsonPieces(head)].join('');
     return { id, body: `${text.slice(0, -1)},"events":[${this.batch.texts.join(',')}]}` };
@@ -278,6 +286,15 @@ class Feed {
   private pauseMs(): number {
     return Math.min(pauseAfter(Math.max(this.failures, 1), this.deps.random), PAUSE_MAX_MS);
   }
+}
+
+/** Others' schemas have no place for what is missing: a header names it. One event alone where no delivery has more. */
+function writtenIn(schema: EventSchema, { texts, gaps }: Batch, most: number): Omit<Sent, 'id'> {
+  const isOne = most === 1 && texts.length === 1 && schema !== 'ocsf';
+  const type = EVENT_TYPES[schema][isOne ? 'one' : 'several'];
+  const missing = gaps.map(({ from, to }) => `${from}-${to}`).join(', ');
+  const headers = { 'Content-Type': type, ...(missing !== '' && { 'X-Trustward-Gaps': missing }) };
+  return { body: isOne ? texts.join('') : `[${texts.join(',')}]`, headers };
 }
 
 // All webhooks that receive decisions and outcomes.

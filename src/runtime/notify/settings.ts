@@ -12,7 +12,7 @@ import { parse as parseYaml } from 'yaml';
 import { z } from 'zod';
 import { parseDuration } from '../../base/time.ts';
 import { AppError, lineOf } from '../../domain/errors.ts';
-import { LIVE_EVENTS, type LiveEvent } from '../../domain/live-event.ts';
+import { EVENT_SCHEMAS, type EventSchema, LIVE_EVENTS, type LiveEvent } from '../../domain/live-event.ts';
 import type { Clock, Log } from '../../domain/ports.ts';
 import { shownAddress } from '../../domain/secrets.ts';
 import { CHATS, type Chat } from './chat.ts';
@@ -149,6 +149,8 @@ export interface FeedSettings {
   most: number;
   /** How long the first one of a delivery waits for more. */
   waitMs: number;
+  /** Undefined: our own. */
+  schema?: EventSchema | undefined;
 }
 
 const WAIT_MAX_MS = 3_600_000;
@@ -157,16 +159,17 @@ const WAIT_MAX_MS = 3_600_000;
 const feedFields = {
   events: z.array(z.enum(LIVE_EVENTS)).min(1).optional(),
   rules: z.array(z.string().min(1)).min(1).optional(),
+  schema: z.enum(EVENT_SCHEMAS).optional(),
   batch: z.strictObject({ most: z.int().min(1).max(1_000).default(100), wait: z.string().default('10s') }).optional(),
 };
 
 type Given = z.infer<z.ZodObject<typeof feedFields>>;
 
 /** Undefined: it receives none, or `fault` was called. */
-function feedOf({ events, rules, batch }: Given, fault: (text: string) => undefined): FeedSettings | undefined {
+function feedOf({ events, rules, batch, schema }: Given, fault: (text: string) => undefined): FeedSettings | undefined {
   if (!events) {
-    const alone = rules ? 'rules' : 'batch';
-    return rules || batch
+    const alone = rules ? 'rules' : batch ? 'batch' : 'schema';
+    return rules || batch || schema
       ? fault(`${alone} is set but events is not: add events, such as [decision, outcome]`)
       : undefined;
   }
@@ -174,7 +177,7 @@ function feedOf({ events, rules, batch }: Given, fault: (text: string) => undefi
   const waitMs = parseDuration(wait);
   if (waitMs === undefined || waitMs > WAIT_MAX_MS)
     return fault(`batch.wait is \`${wait}\`: expected a duration of at most 1h, such as 10s`);
-  return { events, rules, most, waitMs };
+  return { events, rules, most, waitMs, schema };
 }
 
 export interface Webhook {

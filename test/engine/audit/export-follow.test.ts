@@ -1,9 +1,11 @@
 // test: an export that goes on while a database grows: what it writes verifies as any other export, in one piece or resumed.
 import { copyFileSync, renameSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { EVENT_SCHEMAS } from '../../../src/domain/live-event.ts';
 import { archiveAudit, archiveFolderOf, verifyExport } from '../../../src/engine/audit/archive.ts';
 import { publicKeyFileOf, readPublicKeys } from '../../../src/engine/audit/signing-key.ts';
 import { buildProgram } from '../../../src/faces/cli/program.ts';
+import { cloudEventFaults, ocsfFaults } from '../../support/ocsf.ts';
 import { startTrustward } from '../../support/trustward.ts';
 import { append, ChainFolder, noteOf, type OpenChain } from './checkpoint-chain.ts';
 
@@ -164,6 +166,38 @@ describe('audit export --follow', () => {
     left.child.stdout?.destroy();
     await append(chain, 1, 1);
     expect(await left.ended).toMatchObject({ code: 0, err: '' });
+  });
+});
+
+describe('audit export --format', () => {
+  const asked = { kind: 'stop.set', body: { by: 'ana (page)', reason: 'look' } } as const;
+
+  it.each(EVENT_SCHEMAS)('writes each event of %s on a line, whole and as it grows', async (schema) => {
+    await chain.store.appendAudit([asked]);
+    const followed = follow('--format', schema);
+    await followed.until((line) => line.includes('stop.set'));
+    await append(chain, 1, 1);
+    await chain.store.appendAudit([{ ...asked, kind: 'stop.lifted' }]);
+    await followed.until((line) => line.includes('stop.lifted'));
+    followed.end();
+    expect(await followed.ended).toBe(0);
+    const events = followed.lines.map((line) => JSON.parse(line));
+    expect(events.length).toBe(schema === 'cloudevents' ? 33 : 2);
+    for (const event of events) {
+      if (schema !== 'ocsf') expect(cloudEventFaults(event)).toEqual([]);
+      if (schema !== 'cloudevents') expect(ocsfFaults(event.data ?? event)).toEqual([]);
+    }
+    const out: string[] = [];
+    const err: string[] = [];
+    const io = { env: {}, out: (text: string) => void out.push(text), err: (text: string) => void err.push(text) };
+    const run = buildProgram({ ...io, untilStopped: async () => {} });
+    expect(await run(['audit', 'export', '--db', folder.file, '--format', schema])).toBe(0);
+    expect(out.join('').trimEnd().split('\n')).toEqual(followed.lines);
+    expect(err.join('')).toContain('`audit verify` cannot verify them');
+    await expect(verify(followed.lines)).rejects.toThrow('events of OCSF and CloudEvents cannot be verified');
+    await expect(run(['audit', 'export', '--db', folder.file, '--format', 'cef'])).rejects.toThrow(
+      '--format is `cef`: expected ndjson, ocsf, cloudevents, cloudevents-ocsf',
+    );
   });
 });
 

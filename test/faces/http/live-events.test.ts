@@ -1,10 +1,12 @@
 // http: decisions and outcomes on the stream, whole, so that other programs can react to them.
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { EVENT_SCHEMAS } from '../../../src/domain/live-event.ts';
 import { listen } from '../../../src/faces/http/listen.ts';
 import { systemClock } from '../../../src/runtime/system/clock.ts';
 import { openEndpoint, TOKENS } from '../../support/endpoint.ts';
 import { type EventClientOptions, openStream } from '../../support/event-client.ts';
 import { addLiveRun, addRun, decision, intent } from '../../support/filled-store.ts';
+import { cloudEventFaults, ocsfFaults } from '../../support/ocsf.ts';
 import { RULE as LOADED_RULE } from '../../support/rule-samples.ts';
 
 const RULE = 'ban-compromised-device';
@@ -41,7 +43,8 @@ async function actOnce({ store }: Serving, runId = 'run1', rule = RULE): Promise
     subject: { kind: 'device', id: runId },
   });
   await addRun(store, { id: runId, mode: 'enforce', decisions: [made], intents: [own] });
-  await store.markSent({ intentId, run: runId, notes: [{ kind: 'intent.sent', body: { intent: intentId } }] });
+  const call = { intent: intentId, action: 'ban_device', target: runId };
+  await store.markSent({ intentId, run: runId, notes: [{ kind: 'intent.sent', body: call }] });
   const body = { intent: intentId, run: runId, action: 'ban_device', target: runId, outcome: 'succeeded', note: 'ok' };
   await store.settle({ intentId, outcome: 'succeeded', note: 'ok', notes: [{ kind: 'intent.settled', body }] });
 }
@@ -69,6 +72,30 @@ describe('the stream', () => {
     expect(outcome?.data.intent).toEqual(done);
     expect(outcome?.data.seq).toBe(outcome?.id);
   });
+
+  it.each(EVENT_SCHEMAS)(
+    'shows each entry as one event of %s, the same whichever kind it was asked by',
+    async (schema) => {
+      const served = await serving();
+      await actOnce(served);
+      await served.store.appendAudit([{ kind: 'stop.set', body: { by: 'ana (page)', reason: 'look' } }]);
+      const all = await served.stream(`after=0&schema=${schema}`);
+      await all.until(({ events }) => events.at(-1)?.event === 'stop');
+      const ids = all.events.map(({ id }) => id);
+      expect(new Set(ids).size).toBe(ids.length);
+      expect(all.events.map(({ event }) => event)).toEqual(expect.arrayContaining(['decision', 'intent', 'outcome']));
+      for (const { data } of all.events) {
+        if (schema !== 'ocsf') expect(cloudEventFaults(data)).toEqual([]);
+        if (schema !== 'cloudevents') expect(ocsfFaults(data.data ?? data)).toEqual([]);
+      }
+      const outcome = all.events.find(({ event }) => event === 'outcome');
+      for (const query of ['kind=intent.settled', `kind=outcome&rule=${RULE}`]) {
+        const one = await served.stream(`after=0&${query}&schema=${schema}`);
+        await one.until(({ events }) => events.length === 1);
+        expect(one.events).toEqual([outcome]);
+      }
+    },
+  );
 
   it('marks a decision of a dry run', async () => {
     const served = await serving();
@@ -137,6 +164,7 @@ describe('the stream', () => {
     ['rule=x&kind=run', '`decision`, `outcome` or both'],
     ['rule=', 'rule'],
     ['kind=outcome.x', 'outcome'],
+    ['schema=cef', 'cloudevents-ocsf'],
   ])('refuses %s, and names what is allowed', async (query, words) => {
     const { stream } = await serving();
     const answer = await stream(query);

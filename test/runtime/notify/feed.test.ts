@@ -15,6 +15,7 @@ import type { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { countingIds } from '../../support/engine-on-platform.ts';
 import { standingClock } from '../../support/event-client.ts';
 import { addRun, decision, fakeClock, openStore } from '../../support/filled-store.ts';
+import { cloudEventFaults, ocsfFaults } from '../../support/ocsf.ts';
 import { type Organization, silentLog, startOrganization } from '../../support/organization.ts';
 import { CERTIFICATE, type Receiver, startReceiver } from '../../support/receiver.ts';
 
@@ -45,12 +46,15 @@ function webhook(feed: Partial<FedWebhook['feed']> = {}, more: Partial<FedWebhoo
   };
 }
 
+const shown: FeedDeps['view'] = (live, schema) =>
+  schema ? views.eventIn(schema, live.entry, live) : views.liveEvent(live);
+
 /** Feeds whose deliveries are recorded; each takes its answer from `answers`, and succeeds when none is left. */
 function recorded(store: SqliteStore, one = webhook(), answers: boolean[] = [], over: Partial<FeedDeps> = {}) {
   const sent: Body[] = [];
   const clock = standingClock();
   const deps: FeedDeps = {
-    ...{ reader: store, positions: store.feedPositions(), view: views.liveEvent, clock, ids: countingIds() },
+    ...{ reader: store, positions: store.feedPositions(), view: shown, clock, ids: countingIds() },
     ...{ random: half, log: silentLog },
     send: async (_webhook, { body }) => {
       sent.push(JSON.parse(body) as Body);
@@ -98,6 +102,39 @@ describe('a webhook that receives events', () => {
         first: bodies[index]?.events[0]?.seq,
         last: bodies[index]?.events.at(-1)?.seq,
       });
+    }
+  });
+
+  it.each([
+    ['ocsf', 100, 'application/json'],
+    ['cloudevents', 100, 'application/cloudevents-batch+json'],
+    ['cloudevents-ocsf', 1, 'application/cloudevents+json'],
+  ] as const)('gets them as %s, up to %i in a delivery, signed and as what they are', async (schema, most, type) => {
+    const receiver = await startReceiver();
+    onTestFinished(() => receiver.close());
+    const store = openStore();
+    const url = new URL(`https://localhost:${receiver.port}/hook`);
+    const { feeds } = recorded(store, webhook({ most, schema }, { url }), [], { send: undefined as never });
+    await feeds.begin();
+    receiver.answers.push(503);
+    await decide(store, 2);
+    await feeds.flush(never);
+    await feeds.flush(never);
+    const [refused, ...taken] = receiver.received;
+    expect(taken[0]?.body).toBe(refused?.body);
+    const events = taken.flatMap(({ body }) => JSON.parse(body));
+    expect(events.length).toBe(2);
+    const ids = events.map((event) => event.id ?? event.metadata.uid);
+    expect(new Set(ids).size).toBe(2);
+    for (const event of events) {
+      if (schema !== 'ocsf') expect(cloudEventFaults(event)).toEqual([]);
+      if (schema !== 'cloudevents') expect(ocsfFaults(event.data ?? event)).toEqual([]);
+    }
+    if (schema === 'cloudevents') expect(events[0]).toMatchObject({ dryrun: true, data: { decision: { rule: RULE } } });
+    for (const { headers, body } of receiver.received) {
+      expect(headers['content-type']).toBe(type);
+      const [, seconds, mac] = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(String(headers['x-trustward-signature'])) ?? [];
+      expect(createHmac('sha256', SECRET).update(`${seconds}.${body}`).digest('hex')).toBe(mac);
     }
   });
 
@@ -235,6 +272,18 @@ describe('a webhook that receives events', () => {
     await feeds.flush(never);
     expect(sent.flatMap(({ gaps }) => gaps ?? [])).toEqual([{ from: 1, to }]);
     expect(idsIn(sent)).toEqual(ids);
+    // Others' schemas have no place for it in the body.
+    const headers: (Record<string, string> | undefined)[] = [];
+    const { feeds: others } = recorded(store, webhook({ schema: 'cloudevents' }, { name: 'other' }), [], {
+      reader: archived,
+      send: async (_webhook, sending) => {
+        headers.push(sending.headers);
+        return { ok: true, note: 'status 200' };
+      },
+    });
+    await store.feedPositions().beginAt('other', 0);
+    await others.flush(never);
+    expect(headers).toMatchObject([{ 'X-Trustward-Gaps': `1-${to}` }]);
   });
 
   it('that is down is an alert after 15 minutes, until it accepts a delivery', async () => {

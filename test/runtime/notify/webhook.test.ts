@@ -327,9 +327,9 @@ describe("the webhooks' configuration", () => {
     });
 
     it('name the events and rules that they receive, and how many at once', () => {
-      const more = 'events: [decision, outcome], rules: [ban], batch: { most: 5, wait: 1m }';
+      const more = 'events: [decision, outcome], rules: [ban], batch: { most: 5, wait: 1m }, schema: ocsf';
       const ops = `url: "https://hooks.example.com/a", secretEnv: OPS_SECRET`;
-      const feed = { events: ['decision', 'outcome'], rules: ['ban'], most: 5, waitMs: 60_000 };
+      const feed = { events: ['decision', 'outcome'], rules: ['ban'], most: 5, waitMs: 60_000, schema: 'ocsf' };
       expect(read(`ops: { ${ops}, ${more} }`).webhooks.get('ops')?.feed).toEqual(feed);
       const defaults = { events: ['outcome'], rules: undefined, most: 100, waitMs: 10_000 };
       expect(read(`ops: { ${ops}, events: [outcome] }`).webhooks.get('ops')?.feed).toEqual(defaults);
@@ -341,6 +341,8 @@ describe("the webhooks' configuration", () => {
       ['events: []', 'ops.events'],
       ['rules: [ban]', 'rules is set but events is not'],
       ['batch: { most: 5 }', 'batch is set but events is not'],
+      ['schema: ocsf', 'schema is set but events is not'],
+      ['events: [decision], schema: cef', 'ops.schema'],
       ['events: [decision], batch: { most: 0 }', 'ops.batch.most'],
       ['events: [decision], batch: { wait: 2h }', 'batch.wait is `2h`: expected'],
       ['events: [decision], batch: { wait: soon }', 'batch.wait is `soon`: expected'],

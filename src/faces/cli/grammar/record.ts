@@ -1,5 +1,6 @@
 // cli: `audit …` and `history …`.
 import { REASON } from '../../../contract/commands.ts';
+import { EVENT_SCHEMAS } from '../../../domain/live-event.ts';
 import { DATABASE, lines, operation, output, type Row } from './row.ts';
 
 const TEXT_OR_JSON = [...DATABASE, ...output('text, json')];
@@ -41,6 +42,10 @@ export const ROWS: readonly Row[] = [
       { flag: '--from <seq>', text: 'from this entry on (default: the first)' },
       { flag: '--follow', text: 'go on as entries are added, until the process is asked to end' },
       { flag: '--after <seq>', text: 'with --follow: go on after this entry, which you have already' },
+      {
+        flag: '--format <format>',
+        text: `ndjson (default), or the events in a schema of others, which cannot be verified: ${EVENT_SCHEMAS.join(', ')}`,
+      },
       { flag: '--out <file>', text: 'write there instead of to standard output' },
     ],
     examples: [
@@ -48,6 +53,8 @@ export const ROWS: readonly Row[] = [
       'trustward audit export --out audit.ndjson',
       '# each entry as it is committed, after the last one that you have',
       'trustward audit export --follow --after 4711',
+      '# decisions, outcomes and requests as events of OCSF',
+      'trustward audit export --format ocsf --out events.ndjson',
     ],
     load: async () => (await import('../audit.ts')).auditExportCommand,
   },

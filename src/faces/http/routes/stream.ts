@@ -18,7 +18,7 @@ const HEADERS = {
 
 export function streamRoute(deps: HttpDeps): Route {
   const feed = new EventFeed(deps);
-  return routeOf(STREAM, async (context, { after, kind, rule }) => {
+  return routeOf(STREAM, async (context, { after, kind, rule, schema }) => {
     const { 'Last-Event-ID': lastEventId } = readHeaders(context, STREAM.headers);
     const { caller, callerNow, session } = context.var;
     const token = tokenOf(caller.name);
@@ -30,7 +30,7 @@ export function streamRoute(deps: HttpDeps): Route {
     const parts = {
       feed,
       after: position,
-      filter: kindFilter(kind, rules),
+      filter: kindFilter(kind, rules, schema),
       token,
       isAllowed: () => (session === undefined ? mayRead(callerNow) : deps.signIn.isOpen(session)),
       cut: () => context.env?.outgoing?.destroy(),

@@ -2,9 +2,9 @@
 // be. In: wake-ups. Out: streams that look for themselves what is new to them. It holds no event for anybody.
 
 import { giveWay, TURN_MAX } from '../../../base/turns.ts';
-import type { AuditEntry } from '../../../domain/audit-entry.ts';
+import { type AuditEntry, familyOf } from '../../../domain/audit-entry.ts';
 import { AppError, lineOf } from '../../../domain/errors.ts';
-import { type LiveEvent, type LiveReader, liveEventsOf } from '../../../domain/live-event.ts';
+import { type EventSchema, type LiveEvent, type LiveReader, liveEventsOf } from '../../../domain/live-event.ts';
 import type { Clock, Log } from '../../../domain/ports.ts';
 import type { WorkProgress } from '../../../domain/replay.ts';
 import type { AuditReader } from '../../../domain/store-ports.ts';
@@ -27,7 +27,7 @@ const KEPT_MAX = 8;
 /** Of one page; more are written anew for each stream. */
 const WRITTEN_MAX = 16;
 
-type PageViews = Pick<Views, 'auditEntry' | 'liveEvent'>;
+type PageViews = Pick<Views, 'auditEntry' | 'liveEvent' | 'eventIn'>;
 type WrittenEntry = { entry: AuditEntry; text: string };
 type PageRecords = ReadonlyMap<number, LiveEvent>;
 
@@ -82,6 +82,7 @@ class Page {
   /** INVARIANT: the last frame of an entry has its number: who is cut between two frames gets both again, and misses none. */
   private textOf({ entry, text }: WrittenEntry, live: LiveEvent | undefined, filter: KindFilter): string {
     const { seq, kind } = entry;
+    if (filter.schema) return this.textIn(filter.schema, entry, live, filter);
     const isEntryShown = filter.has(kind) && filter.hasRule([]);
     if (live?.event === 'decision') {
       const data = { ...this.views.auditEntry(entry), ...this.views.liveEvent(live) };
@@ -90,6 +91,15 @@ class Page {
     const isOutcome = live !== undefined && filter.has('outcome') && filter.hasRule(live.rules);
     const outcome = isOutcome ? liveFrame(isEntryShown ? undefined : seq, 'outcome', this.views.liveEvent(live)) : '';
     return `${outcome}${isEntryShown ? text : ''}`;
+  }
+
+  /** In others' schemas an entry is one event: an outcome that is asked for by the kind of its entry is the outcome, too. */
+  private textIn(schema: EventSchema, entry: AuditEntry, live: LiveEvent | undefined, filter: KindFilter): string {
+    const { seq, kind } = entry;
+    const event = live?.event ?? familyOf(kind);
+    if (!(filter.has(kind) || filter.has(event)) || !filter.hasRule(live?.rules ?? [])) return '';
+    const view = this.views.eventIn(schema, entry, live);
+    return view ? liveFrame(seq, event, view) : '';
   }
 }
 

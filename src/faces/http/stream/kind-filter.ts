@@ -3,7 +3,7 @@
 import { jsonPieces } from '../../../base/json.ts';
 import { shownName } from '../../../base/text.ts';
 import { familyOf } from '../../../domain/audit-entry.ts';
-import { LIVE_EVENTS } from '../../../domain/live-event.ts';
+import { type EventSchema, LIVE_EVENTS } from '../../../domain/live-event.ts';
 import type { WorkProgress } from '../../../domain/replay.ts';
 
 export interface KindFilter {
@@ -15,6 +15,8 @@ export interface KindFilter {
   hasRule(rules: readonly string[]): boolean;
   /** Whether it shows decisions or outcomes, whose records are read for it. */
   hasRecords: boolean;
+  /** Undefined: our own. */
+  schema: EventSchema | undefined;
 }
 
 const LIVE: readonly string[] = LIVE_EVENTS;
@@ -22,18 +24,21 @@ const LIVE: readonly string[] = LIVE_EVENTS;
 /**
  * @param text families or kinds, separated by commas; undefined: all.
  * @param rules ids, separated by commas: only decisions and outcomes of these; undefined: of all rules, and everything else.
+ * @param schema of others: it has no progress.
  */
-export function kindFilter(text: string | undefined, rules?: string): KindFilter {
+export function kindFilter(text: string | undefined, rules?: string, schema?: EventSchema): KindFilter {
   const asked = text === undefined ? undefined : new Set(text.split(','));
   const named = rules === undefined ? undefined : new Set(rules.split(','));
   const has = (kind: string) =>
+    (schema === undefined || familyOf(kind) !== 'progress') &&
     (named === undefined || LIVE.includes(familyOf(kind))) &&
     (asked === undefined || asked.has(kind) || asked.has(familyOf(kind)));
   return {
-    key: JSON.stringify([asked && [...asked].sort(), named && [...named].sort()]),
+    key: JSON.stringify([asked && [...asked].sort(), named && [...named].sort(), schema]),
     has,
     hasRule: (of) => named === undefined || of.some((rule) => named.has(rule)),
-    hasRecords: has('decision.made') || has('outcome'),
+    hasRecords: schema !== undefined || has('decision.made') || has('outcome'),
+    schema,
   };
 }
 
