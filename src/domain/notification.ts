@@ -86,6 +86,9 @@ export type AlertCode =
   | 'backup'
   | 'history'
   | 'database'
+  | 'facts_failing'
+  | 'facts_stale'
+  | 'facts_back'
   | 'webhook_behind';
 
 /** The right to deliver to a webhook what follows `seq`, which ends by itself. */

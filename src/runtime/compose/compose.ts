@@ -48,6 +48,7 @@ import { newPrintKey, systemIds, systemRandom } from '../system/ids.ts';
 import { systemLog } from '../system/log.ts';
 import { Ending, versionOf } from '../system/process.ts';
 import { connect } from './connection.ts';
+import { composeGiven, type Given } from './given.ts';
 import { composeHistory } from './history.ts';
 import { Closing, type OpenedDatabase, openForWriting, type Place } from './opened.ts';
 import { type People, peopleOf, personLinks } from './people.ts';
@@ -428,6 +429,7 @@ export interface Composition {
   /** Once it begins, nothing new does. */
   ending: Ending;
   notifications: Notifications;
+  given: Given;
   /** Undefined: none is sent. */
   heartbeat: Heartbeat | undefined;
   /** The state of the database. */
@@ -503,6 +505,8 @@ export async function composeEngine(
       closing.add(() => ending.until('the last notifications', notifications.deliverDue(ending.cut)));
       await notifications.begin();
     }
+    const given = composeGiven(config, () => rules.all(), { clock, log });
+    notifications.alsoAlert(given.alerts);
     const beats = isActor ? config.heartbeat : undefined;
     const heartbeat = beats && new Heartbeat({ destination: beats, clock, log });
     if (heartbeat) closing.add(() => ending.until('the last heartbeat', endOfHeartbeat(heartbeat, ending)));
@@ -579,6 +583,7 @@ export async function composeEngine(
       embedded,
       notifications,
       heartbeat,
+      given,
       health,
       store,
       tokens: store.tokens(),

@@ -16,6 +16,7 @@ import { isSource, SOURCES, type Source } from '../../domain/subjects.ts';
 import { TRUST_DEFAULT, type TrustSettings } from '../../engine/pull/trust-gate.ts';
 import type { RateLimits } from '../../faces/http/deps.ts';
 import type { ProviderSettings } from '../../faces/http/provider.ts';
+import type { SourceAccess } from '../../sources/given-reader.ts';
 import { type MailSettings, readMailSettings } from '../notify/mail.ts';
 import {
   type Destination,
@@ -24,6 +25,7 @@ import {
   publicUrlOf,
   readHeartbeat,
   readNotifySettings,
+  readText,
 } from '../notify/settings.ts';
 import { LOG_LEVELS, type LogOptions } from '../system/log.ts';
 import {
@@ -342,6 +344,20 @@ function readWindowSettings(reader: ConfigReader, timeZone: string): WindowSetti
 }
 
 /** A rule can be off; a run that does nothing makes no sense. */
+function readSourceAccess(reader: ConfigReader): Config['sources'] {
+  const caFile = reader.text('TRUSTWARD_SOURCE_CA');
+  const [hosts, privateHosts] = ['TRUSTWARD_SOURCE_HOSTS', 'TRUSTWARD_SOURCE_PRIVATE_HOSTS'].map((name) =>
+    hostsIn(reader.text(name)),
+  );
+  return {
+    folder: reader.text('TRUSTWARD_SOURCES'),
+    hosts: [...(hosts ?? []), ...(privateHosts ?? [])],
+    privateHosts: privateHosts ?? [],
+    ca: caFile === undefined ? undefined : readText(caFile, 'TRUSTWARD_SOURCE_CA', 'TRUSTWARD_SOURCE_CA', reader),
+    variable: (name) => reader.text(name),
+  };
+}
+
 export type RunMode = Exclude<Mode, 'off'>;
 const RUN_MODES = MODES.filter((mode): mode is RunMode => mode !== 'off');
 
@@ -359,6 +375,8 @@ export interface Config extends HistorySettings {
   rulesDir: string;
   /** The file of those who may sign rules; undefined: rules need no signature. */
   rulesSigners: string | undefined;
+  /** What sources of facts from elsewhere may read. */
+  sources: Omit<SourceAccess, 'addressesOf'>;
   schedule: string;
   /** The time between two looks at the event log, ms; 0: none. */
   watchMs: number;
@@ -445,6 +463,7 @@ export function readConfig(env: Environment, flags: Flags = {}, organization?: s
     database,
     rulesDir: flags.rules ?? rules ?? 'rules',
     rulesSigners: reader.text('TRUSTWARD_RULES_SIGNERS'),
+    sources: readSourceAccess(reader),
     schedule: scheduleIn(reader, flags.schedule, demo),
     watchMs: reader.watch(flags.watch, demo ? '5s' : '30s'),
     mode: reader.flag('--mode', flags.mode, RUN_MODES) ?? modeCap ?? (demo ? 'enforce' : 'dry-run'),

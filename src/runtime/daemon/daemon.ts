@@ -158,6 +158,7 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
   const secretFiles = composition.secretFiles.untilEnding(ending.asked);
   const backups = state.backups?.untilEnding(ending.asked);
   const looks = state.watch.untilEnding(ending.asked);
+  const sources = composition.given.untilEnding(ending.asked);
   const evidence = dailyEvidenceOf(composition).untilEnding(ending.asked);
   const ruleWatch = watchFolders(
     [...foldersIn(config.rulesDir), ...(config.rulesSigners === undefined ? [] : [config.rulesSigners])],
@@ -184,6 +185,7 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
         ruleWatch.stop(),
         looks,
         ending.until('the files of credentials', secretFiles),
+        ending.until('the sources of facts', sources),
         ending.until('the backup', backups ?? Promise.resolve()),
         ending.until('the evidence of the rules', evidence),
         ending.until('notifications', notifications),

@@ -42,12 +42,21 @@ export function isPublicAddress(text: string): boolean {
   return address.range() === 'unicast' && address.match(PUBLIC_V6);
 }
 
+/** Where clouds give the credentials of a machine to whoever asks from it: no receiver, whatever is allowed. */
+function isMetadataAddress(text: string): boolean {
+  if (!ipaddr.isValid(text)) return false;
+  const address = ipaddr.process(text);
+  return address.range() === 'linkLocal' || METADATA.has(address.toString());
+}
+
+const METADATA = new Set(['fd00:ec2::254', '100.100.100.200', '168.63.129.16', '192.0.0.192']);
+
 export type Resolve = (host: string) => Promise<LookupAddress[]>;
 
 const resolveBySystem: Resolve = (host) => lookup(host, { all: true, verbatim: true });
 
 /**
- * All addresses of a host. Errors: AppError `usage` when any of them is not public and that is not allowed: a name with
+ * All addresses of a host. Errors: AppError `usage` when any of them is not public and that is not allowed, or is one of metadata: a name with
  * one public and one private address is an attack or a mistake, so it is not used.
  */
 export async function publicAddressesOf(
@@ -56,7 +65,8 @@ export async function publicAddressesOf(
   resolve: Resolve = resolveBySystem,
 ): Promise<LookupAddress[]> {
   const addresses = await resolve(host.replace(/^\[|\]$/g, ''));
-  const refused = allowPrivate ? undefined : addresses.find(({ address }) => !isPublicAddress(address));
+  const isRefused = (address: string) => isMetadataAddress(address) || !(allowPrivate || isPublicAddress(address));
+  const refused = addresses.find(({ address }) => isRefused(address));
   if (refused) throw new AppError('usage', `\`${host}\` resolves to ${refused.address}, which is not a public address`);
   if (addresses.length === 0) throw new AppError('usage', `\`${host}\` has no address`);
   return addresses;
@@ -340,7 +350,12 @@ function readFile(path: string, names: NotingNames): Record<string, Entry> {
 }
 
 /** `setting`: which led to the file; `where`: what a fault begins with. */
-function readText(path: string, setting: string, where: string, names: Pick<Names, 'fault'>): string | undefined {
+export function readText(
+  path: string,
+  setting: string,
+  where: string,
+  names: Pick<Names, 'fault'>,
+): string | undefined {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {

@@ -46,6 +46,7 @@ const OWN_ALONE = [
   'TRUSTWARD_ADMIN_TOKEN',
   'TRUSTWARD_ADMIN_TOKEN_FILE',
   'TRUSTWARD_RULES',
+  'TRUSTWARD_SOURCES',
   'TRUSTWARD_HEARTBEAT_URL',
   'TRUSTWARD_HEARTBEAT_URL_FILE',
 ];
@@ -68,7 +69,9 @@ export function environmentOf({ settings }: Pick<OrganizationFile, 'settings'>, 
   const most = base[MODE]?.trim() || undefined;
   const mode = isMode(own) && most !== undefined ? (isMode(most) ? leastMode(own, most) : most) : own;
   // A credential of its own, in a file, takes the place of one that the environment has as a text.
-  const inherited = Object.entries(base).filter(([name]) => !OWN_ALONE.includes(name) && !settings.has(`${name}_FILE`));
+  const inherited = Object.entries(base).filter(
+    ([name]) => !OWN_ALONE.includes(name) && !/^SOURCE_/.test(name) && !settings.has(`${name}_FILE`),
+  );
   return { ...Object.fromEntries(inherited), ...Object.fromEntries(settings), [MODE]: mode };
 }
 
@@ -205,6 +208,7 @@ export interface Organization extends OrganizationFile {
     webhooks: readonly string[];
     /** It has a mail server. */
     mails: boolean;
+    readsSources: boolean;
   };
 }
 
@@ -310,9 +314,10 @@ async function addChecked(set: OrganizationSet, organization: OrganizationFile, 
 }
 
 function outlineOf(config: Config, mails: boolean): Organization['outline'] {
-  const { api, lists, mode, schedule, watchMs, rulesDir, rulesSigners, notify } = config;
+  const { api, lists, mode, schedule, watchMs, rulesDir, rulesSigners, notify, sources } = config;
   const webhooks = [...notify.webhooks.keys()];
-  return { lists, mode, schedule, watchMs, rulesDir, rulesSigners, address: api?.url ?? '', webhooks, mails };
+  const own = { rulesDir, rulesSigners, address: api?.url ?? '', webhooks, mails };
+  return { lists, mode, schedule, watchMs, ...own, readsSources: sources.folder !== undefined };
 }
 
 async function missingFolders({ file, settings, positionOf }: SettingsOfFile): Promise<OrganizationProblem[]> {

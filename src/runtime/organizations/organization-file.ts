@@ -45,6 +45,12 @@ const SETTINGS = {
   per_day_times: one('PER_DAY_TIMES'),
   webhooks: one('WEBHOOKS', 'file'),
   webhook_hosts: one('WEBHOOK_HOSTS', 'list'),
+  sources: {
+    folder: one('SOURCES', 'file'),
+    hosts: one('SOURCE_HOSTS', 'list'),
+    private_hosts: one('SOURCE_PRIVATE_HOSTS', 'list'),
+    ca: one('SOURCE_CA', 'file'),
+  },
   alerts: { to: one('ALERTS_TO', 'list'), silence: one('ALERT_SILENCE'), quiet_hours: one('QUIET_HOURS', 'windows') },
   heartbeat: {
     url_file: one('HEARTBEAT_URL_FILE', 'secret'),

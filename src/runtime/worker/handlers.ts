@@ -241,6 +241,12 @@ function workOf(worked: Worked): Record<JobKind, JobHandler> {
         await notifications.afterwards();
         return null;
       }),
+    sources: (job) =>
+      opened(worked, job, 'operator', async ({ given, ending, notifications }) => {
+        await given.readDue(ending.asked);
+        await notifications.afterwards();
+        return null;
+      }),
     retention: async (job) => {
       await new Asks(worked.server.pool, job.organization).prune();
       return null;
@@ -580,7 +586,10 @@ export async function startWorker({ jobs, concurrency, port, clock, ...worked }:
 
 const TIMES_MOST = 1_000;
 
-function schedulesOf({ id: organization, outline: { schedule, watchMs, webhooks, mails } }: WorkedOn): JobSchedule[] {
+function schedulesOf({
+  id: organization,
+  outline: { schedule, watchMs, webhooks, mails, readsSources },
+}: WorkedOn): JobSchedule[] {
   const run: JobSchedule = {
     organization,
     kind: 'run',
@@ -591,6 +600,7 @@ function schedulesOf({ id: organization, outline: { schedule, watchMs, webhooks,
     run,
     ...(watchMs > 0 ? [every(organization, 'look', watchMs)] : []),
     ...(webhooks.length > 0 || mails ? [every(organization, 'deliver', MINUTE_MS)] : []),
+    ...(readsSources ? [every(organization, 'sources', MINUTE_MS)] : []),
     every(organization, 'retention', DAY_MS),
   ];
 }

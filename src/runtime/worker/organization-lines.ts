@@ -33,6 +33,7 @@ export interface WorkedOn {
   outline: Pick<Config, 'schedule' | 'watchMs' | 'mode' | 'rulesDir' | 'rulesSigners'> & {
     webhooks: readonly string[];
     mails: boolean;
+    readsSources: boolean;
   };
 }
 
@@ -89,9 +90,18 @@ function onlyOne(env: Environment, flags: Flags): Organizations {
     if (id !== DEFAULT_ORGANIZATION) throw notConfigured(id);
     return readConfig(env, flags, DEFAULT_ORGANIZATION, mayLack);
   };
-  const { schedule, watchMs, mode, rulesDir, rulesSigners, notify, mail } = read(DEFAULT_ORGANIZATION);
+  const { schedule, watchMs, mode, rulesDir, rulesSigners, notify, mail, sources } = read(DEFAULT_ORGANIZATION);
   const [webhooks, mails] = [[...notify.webhooks.keys()], mail.smtp !== undefined];
-  const outline = { schedule, watchMs, mode, rulesDir, rulesSigners, webhooks, mails };
+  const outline = {
+    schedule,
+    watchMs,
+    mode,
+    rulesDir,
+    rulesSigners,
+    webhooks,
+    mails,
+    readsSources: sources.folder !== undefined,
+  };
   const one = { id: DEFAULT_ORGANIZATION, name: DEFAULT_ORGANIZATION, outline };
   return {
     all: () => [one],

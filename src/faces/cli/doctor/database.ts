@@ -3,12 +3,13 @@
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { shellWord } from '../../../base/text.ts';
-import { formatDuration, spanText, timeText } from '../../../base/time.ts';
+import { ageText, formatDuration, spanText, timeText } from '../../../base/time.ts';
 import { APPROVALS, approvalLines } from '../../../domain/approvals.ts';
 import type { AuditCheck } from '../../../domain/audit-entry.ts';
 import { type Database, databaseName, type SqliteDatabase } from '../../../domain/database.ts';
 import { AppError, lineOf } from '../../../domain/errors.ts';
 import { aboutText, coveredBy, coveredText } from '../../../domain/exemption.ts';
+import { doubtOf, type FactTable } from '../../../domain/given-facts.ts';
 import {
   GUARDS,
   type Guard,
@@ -37,6 +38,7 @@ import type { LoadedRule } from '../../../rules/language/loaded-rule.ts';
 import { rulesBeyondHistory } from '../../../rules/look-back.ts';
 import { failingRules, runRuleTests } from '../../../rules/rule-tests/run-tests.ts';
 import { composeClient } from '../../../runtime/compose/connection.ts';
+import { givenReadings } from '../../../runtime/compose/given.ts';
 import { composeVerification } from '../../../runtime/compose/opened.ts';
 import { composeClock, composeReader } from '../../../runtime/compose/reader.ts';
 import { withReader } from '../../../runtime/compose/run-reader.ts';
@@ -155,6 +157,7 @@ async function contentChecks(
       ok(NAME, `${whole}, ${await lastRunText(reader)}`),
       ...(stop ? [warning('stop', stopText(stop), '`trustward resume --reason …` when it is over')] : []),
       ...(await sourceChecks(reader)),
+      ...(await givenChecks(database, rules)),
       ...(await needlessExemptions(reader)),
       ...(await needlessGuards(reader, guardsOf(rules)?.ask ?? [])),
       ...(await inboxChecks(reader)),
@@ -170,6 +173,41 @@ async function sourceChecks(reader: Pick<RecordReader, 'runsOverLists'>): Promis
     const text = `run ${run.seq} did not trust what it read, and does nothing with that data: ${reasons.map((one) => one.text).join('; ')}`;
     return warning('sources', showHidden(text), 'docs/operating.md, under A source is not trusted');
   });
+}
+
+/** A problem of a row is named with its number: a person has to look there. */
+async function givenChecks(database: Database, rules: readonly LoadedRule[]): Promise<Check[]> {
+  const nowMs = systemClock.nowMs();
+  return (await givenReadings(database, rules)).map((reading) => {
+    const { source, table, fault } = reading;
+    const name = `source ${source.name}`;
+    const doubt = doubtOf(reading, nowMs);
+    const found = table && givenText(table, nowMs);
+    if (doubt !== undefined)
+      return problem(
+        name,
+        showHidden([doubt, found].filter(Boolean).join('; ')),
+        'docs/sources.md, under When a source fails',
+      );
+    const failing = fault ? [`the newest reading failed: ${fault.text}`] : [];
+    const text = showHidden([...failing, found].join('; '));
+    return fault || (table?.problems.length ?? 0) > 0
+      ? warning(name, text, 'docs/sources.md, under When a source fails')
+      : ok(name, text);
+  });
+}
+
+const PROBLEMS_SHOWN = 3;
+
+function givenText({ found: { rows, keyless, wrong }, repeated, atMs, problems }: FactTable, nowMs: number): string {
+  const types = Object.entries(wrong).map(([field, count]) => `${count} of another type in ${field}`);
+  const left = [
+    ...(keyless > 0 ? [`${keyless} without a key`] : []),
+    ...(repeated.size > 0 ? [`${repeated.size} keys of several rows`] : []),
+    ...types,
+  ];
+  const some = problems.slice(0, PROBLEMS_SHOWN).join('; ');
+  return `${countOfWords(rows, 'row')}, of ${ageText(atMs, nowMs)}${left.length > 0 ? `; left out: ${left.join(', ')} (${some})` : ''}`;
 }
 
 /** They may be about a serial number that was given as an id: then nothing is protected. */

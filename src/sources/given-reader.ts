@@ -1,0 +1,210 @@
+// sources: reads each source when it is due. In: the sources of the rules in force. Out: new tables, kept; alerts about what fails or is stale. A reading
+// that fails leaves the last good table, which counts until its data is stale.
+
+import { spanText, timeText } from '../base/time.ts';
+import { lineOf } from '../domain/errors.ts';
+import {
+  doubtOf,
+  type FactTable,
+  type GivenReading,
+  type GivenSecret,
+  type GivenSource,
+} from '../domain/given-facts.ts';
+import type { Alert } from '../domain/notification.ts';
+import type { Clock, Log } from '../domain/ports.ts';
+import { type GivenState, type GivenTables, meaningOf } from './given-tables.ts';
+import { openBelow, readGivenFile } from './read-file.ts';
+import { type Network, readHttp } from './read-http.ts';
+import { readPostgres } from './read-postgres.ts';
+import { type Read, type RowSink, unusable } from './rows.ts';
+import { TableBuilder, type TableContent } from './table.ts';
+
+export interface SourceAccess extends Network {
+  /** Of data files and secrets; undefined: no source is read. */
+  folder: string | undefined;
+  /** Of the environment. */
+  variable(name: string): string | undefined;
+}
+
+interface Parts {
+  tables: GivenTables;
+  access: SourceAccess;
+  clock: Clock;
+  log: Log;
+}
+
+const LOOK_EVERY_MS = 1_000;
+const SECRET_BYTES_MAX = 65_536;
+/** A table of at least this many rows that loses more than half of them may be cut. */
+const SHRUNK_ROWS_MIN = 20;
+const BACK_FOR_MS = 86_400_000;
+
+export class GivenReader {
+  private readonly underWay = new Set<string>();
+
+  constructor(private readonly parts: Parts) {}
+
+  /** Until `signal` aborts. Never rejects. A source that hangs does not keep the others waiting. */
+  async untilEnding(sources: () => readonly GivenSource[], signal: AbortSignal): Promise<void> {
+    const { clock, log } = this.parts;
+    let now: readonly GivenSource[] | undefined;
+    const reading = new Set<Promise<void>>();
+    while (!signal.aborted) {
+      const due = sources();
+      if (due !== now)
+        await this.parts.tables
+          .forgetOthers(due)
+          .catch((error) => log.warn({}, `old tables of sources: ${lineOf(error)}`));
+      now = due;
+      const one = this.readDue(due, signal);
+      reading.add(one);
+      void one.finally(() => reading.delete(one));
+      await clock.sleep(LOOK_EVERY_MS, signal).catch(() => {}); // being stopped
+    }
+    await Promise.all(reading);
+  }
+
+  /** Reads those that are due, at the same time. Never rejects. */
+  async readDue(sources: readonly GivenSource[], signal: AbortSignal): Promise<void> {
+    const idle = sources.filter(({ name }) => !this.underWay.has(name));
+    await Promise.all(
+      idle.map(async (source) => {
+        this.underWay.add(source.name);
+        try {
+          await this.readOne(source, signal);
+        } catch (error) {
+          this.parts.log.error(
+            { source: source.name },
+            `the source \`${source.name}\` could not be kept: ${lineOf(error)}`,
+          );
+        } finally {
+          this.underWay.delete(source.name);
+        }
+      }),
+    );
+  }
+
+  /** What needs a person: a source that failed at two readings, or whose data is too old; and for a day, that this is over. */
+  async alerts(sources: readonly GivenSource[]): Promise<Alert[]> {
+    const nowMs = this.parts.clock.nowMs();
+    const alerts: Alert[] = [];
+    for (const source of sources) {
+      const { reading, state } = await this.parts.tables.read(source);
+      const { name } = source;
+      const about = { source: name };
+      const doubt = reading.triedAt === undefined ? undefined : doubtOf(reading, nowMs);
+      if (doubt !== undefined) {
+        const text = `source ${name}: ${doubt}; rules that read it are unknown until it is read`;
+        alerts.push({ key: `source ${name} stale`, code: 'facts_stale', text, about });
+      } else if (isFailing(reading, nowMs)) {
+        const text = `source ${name} could not be read since ${timeText(reading.fault?.sinceMs ?? nowMs)}: ${reading.fault?.text}; its last data counts for ${spanText(source.freshMs)}`;
+        alerts.push({ key: `source ${name} fails`, code: 'facts_failing', text, about });
+      } else if (state?.back && nowMs - state.back.at < BACK_FOR_MS) {
+        const text = `source ${name} is read again since ${timeText(state.back.at)}; it was not since ${timeText(state.back.sinceMs)}`;
+        alerts.push({ key: `source ${name} back ${state.back.at}`, code: 'facts_back', text, about });
+      }
+    }
+    return alerts;
+  }
+
+  private async readOne(source: GivenSource, signal: AbortSignal): Promise<void> {
+    const { tables, clock, log } = this.parts;
+    const [{ reading, state }, nowMs] = [await tables.read(source), clock.nowMs()];
+    const sinceMs = nowMs - (state?.triedAt ?? Number.NEGATIVE_INFINITY);
+    if (sinceMs >= 0 && sinceMs < source.everyMs) return;
+    const before = { meaning: meaningOf(source), ...(state?.back && { back: state.back }), triedAt: nowMs };
+    const kept = reading.table && state?.table;
+    try {
+      const sink = new TableBuilder(source, isText(source));
+      const mark = kept ? state?.mark : undefined;
+      const read = await this.read(source, { mark, nowMs, signal }, sink);
+      if (read === 'later') return;
+      const over = (atMs: number) => ({ ...before, ...backOf(reading, nowMs, atMs) });
+      if (kept && (read === 'unchanged' || 'unchangedAtMs' in read)) {
+        const atMs = read === 'unchanged' ? kept.atMs : read.unchangedAtMs;
+        return await tables.keep(source, { ...over(atMs), mark, table: { ...kept, atMs, readAt: nowMs } });
+      }
+      if (read === 'unchanged' || 'unchangedAtMs' in read)
+        throw unusable('it answers that nothing changed, and was not read before');
+      const content = await sink.finish();
+      demandWhole(content, reading, nowMs);
+      const { hash, found, problems } = content;
+      const table = { hash, found, problems, atMs: read.atMs, readAt: nowMs };
+      await tables.keep(
+        source,
+        { ...over(read.atMs), mark: read.mark, table },
+        hash === kept?.hash ? undefined : content,
+      );
+      if (reading.fault)
+        log.info({ source: source.name }, `the source \`${source.name}\` is read again: ${found.rows} rows`);
+    } catch (error) {
+      if (signal.aborted) return;
+      const text = lineOf(error);
+      if (reading.fault?.text !== text)
+        log.warn({ source: source.name }, `the source \`${source.name}\` could not be read: ${text}`);
+      const fault = { text, sinceMs: reading.fault?.sinceMs ?? nowMs };
+      const last: Partial<GivenState> = kept ? { mark: state?.mark, table: kept } : {};
+      await tables.keep(source, { ...before, ...last, fault });
+    }
+  }
+
+  private async read(
+    { origin }: GivenSource,
+    { mark, nowMs, signal }: { mark: string | undefined; nowMs: number; signal: AbortSignal },
+    sink: RowSink,
+  ): Promise<Read> {
+    const { access } = this.parts;
+    const { folder } = access;
+    if (folder === undefined)
+      throw unusable('TRUSTWARD_SOURCES is not set: give the folder that has the files and secrets of sources');
+    if (origin.by === 'file') return readGivenFile(origin, { folder, mark, nowMs }, sink);
+    if (origin.by === 'postgres')
+      return readPostgres(origin, { url: await this.secret(origin.url, folder), nowMs, signal }, sink);
+    const secret = origin.auth && (await this.secret(origin.auth.secret, folder));
+    return readHttp(origin, { network: access, secret, mark, nowMs, signal }, sink);
+  }
+
+  /** Read each time: a new one is in force at the next reading. */
+  private async secret(at: GivenSecret, folder: string): Promise<string> {
+    if ('env' in at) {
+      const value = this.parts.access.variable(at.env)?.trim();
+      if (!value) throw unusable(`the variable ${at.env} is not set`);
+      return value;
+    }
+    const handle = await openBelow(folder, at.file);
+    try {
+      const { buffer, bytesRead } = await handle.read(Buffer.alloc(SECRET_BYTES_MAX), 0, SECRET_BYTES_MAX, 0);
+      const secret = buffer.subarray(0, bytesRead).toString('utf8').split('\n')[0]?.trim();
+      if (!secret) throw unusable(`\`${at.file}\` is empty`);
+      return secret;
+    } finally {
+      await handle.close();
+    }
+  }
+}
+
+function isText({ origin }: GivenSource): boolean {
+  return origin.by === 'postgres' || origin.format === 'csv';
+}
+
+function isFailing({ source, fault }: GivenReading, nowMs: number): boolean {
+  return fault !== undefined && nowMs - fault.sinceMs >= source.everyMs;
+}
+
+/** Where people were alerted of it, and the data that was read now is fresh. */
+function backOf(reading: GivenReading, nowMs: number, atMs: number): Pick<GivenState, 'back'> {
+  const { freshMs } = reading.source;
+  const isStale = reading.triedAt !== undefined && doubtOf(reading, nowMs) !== undefined;
+  if (nowMs - atMs > freshMs || !(isStale || isFailing(reading, nowMs))) return {};
+  return { back: { at: nowMs, sinceMs: reading.fault?.sinceMs ?? (reading.table?.atMs ?? nowMs) + freshMs } };
+}
+
+/** Errors: AppError `api_answer` where most rows are gone, as long as the earlier data counts. */
+function demandWhole(content: TableContent, reading: GivenReading, nowMs: number): void {
+  const before: FactTable | undefined = doubtOf(reading, nowMs) === undefined ? reading.table : undefined;
+  const [rows, had] = [content.found.rows, before?.found.rows ?? 0];
+  if (had < SHRUNK_ROWS_MIN || rows * 2 >= had) return;
+  throw unusable(
+    `it has ${rows} rows, and had ${had}: it may be cut, and counts when the earlier data is older than ${spanText(reading.source.freshMs)}`,
+  );
+}
