@@ -5,6 +5,7 @@ import { inTurns } from '../../base/turns.ts';
 import type { Report } from '../../contract/report.ts';
 import type { KnownTraits } from '../../domain/action.ts';
 import type { EvidenceReader } from '../../domain/evidence.ts';
+import type { EventSchema, LiveEvent } from '../../domain/live-event.ts';
 import type { ReportFormat } from '../../domain/replay.ts';
 import type { RunRecord } from '../../domain/store.ts';
 import type { ReportReader } from '../../domain/store-ports.ts';
@@ -83,7 +84,8 @@ export const views = {
   claims: claimList,
   auditEntry: auditView,
   auditEntries: auditViews,
-  liveEvent: liveEventView,
+  liveEvent: (live: LiveEvent, schema?: EventSchema) =>
+    schema ? eventIn(schema, live.entry, live) : liveEventView(live),
   eventIn,
   notice: noticeView,
   notification: notificationView,

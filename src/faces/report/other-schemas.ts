@@ -218,7 +218,7 @@ function finding(live: LiveEvent & { event: 'decision' }) {
       isDryRun,
       episode,
     }),
-    is_alert: answer === 'act' || answer === 'hold',
+    is_alert: !isDryRun && (answer === 'act' || answer === 'hold'),
     finding_info: {
       uid: decision?.id ?? kept('decision'),
       title: `${rule}: ${subjectName}`,
@@ -262,7 +262,7 @@ const TACTICS: { readonly [action: string]: Named } = {
   update_service: [4, 'Harden'],
 };
 
-/** INVARIANT: only what was done is a success. A result of another version is unknown. */
+/** INVARIANT: only what was done on the platform is a success. A result of another version is unknown. */
 const RESULTS: { readonly [result: string]: { status: Named; severity: Named } } = {
   succeeded: { status: SUCCESS, severity: INFORMATIONAL },
   confirmed: { status: SUCCESS, severity: INFORMATIONAL },
@@ -279,7 +279,9 @@ function remediation(live: LiveEvent & { event: 'outcome' }) {
   const kept = (name: string) => ownText(body, name) ?? '';
   const action = intent?.action ?? kept('action');
   const target = intent?.target ?? kept('target');
-  const { status, severity } = RESULTS[result] ?? { status: UNKNOWN, severity: MEDIUM };
+  const { status: came, severity } = RESULTS[result] ?? { status: UNKNOWN, severity: MEDIUM };
+  // A notice mends nothing, however well it went.
+  const status: Named = came === SUCCESS && !actWords(action, '').isCall ? [OTHER, result] : came;
   const does = intent?.effect.text || kept('effect') || `${action} ${target}`;
   const message = `${result}: ${does}`;
   const activity = TACTICS[action] ?? [OTHER, action || 'unknown'];

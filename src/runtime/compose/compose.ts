@@ -7,7 +7,6 @@ import { freeFrom } from '../../domain/change-window.ts';
 import { demandSqlite, isLasting } from '../../domain/database.ts';
 import type { AnswerStore, TokenStore } from '../../domain/endpoint-token.ts';
 import { lineOf } from '../../domain/errors.ts';
-import type { EventSchema, LiveEvent } from '../../domain/live-event.ts';
 import type { LookBackSource } from '../../domain/look-back.ts';
 import type { Alert } from '../../domain/notification.ts';
 import { type Clock, type Log, NO_CALLS, type QuietPeriod } from '../../domain/ports.ts';
@@ -203,8 +202,7 @@ function composeNotifications(parts: NotificationParts): Notifications {
   const feedParts = {
     reader: store,
     positions: store.feedPositions(),
-    view: (live: LiveEvent, schema?: EventSchema) =>
-      schema ? views.eventIn(schema, live.entry, live) : views.liveEvent(live),
+    view: views.liveEvent,
     isShared,
     ids,
     clock,

@@ -152,6 +152,8 @@ describe('an event of OCSF or CloudEvents', () => {
   });
 
   it('of a dry run says so, whatever else it says', () => {
+    expect(parsed('ocsf', ENTRY, decided()).is_alert).toBe(true);
+    expect(parsed('ocsf', ENTRY, decided({ mode: 'dry-run' })).is_alert).toBe(false);
     for (const live of [decided({ mode: 'dry-run' }), came('dry_run')]) {
       const event = parsed('cloudevents-ocsf', live.entry, live);
       expect(event).toMatchObject({
@@ -166,10 +168,12 @@ describe('an event of OCSF or CloudEvents', () => {
     expect(event.data.metadata.labels).toBeUndefined();
   });
 
-  it('of each action that calls the platform has a tactic, and of a notice none', () => {
+  it('of each action that calls the platform has a tactic; of a notice it has none, and is no success', () => {
     for (const [action, { changesFleet }] of ACTIONS) {
       const live = came('succeeded', { action });
-      expect(parsed('ocsf', live.entry, live).activity_id !== 99, action).toBe(changesFleet);
+      const event = parsed('ocsf', live.entry, live);
+      expect(event.activity_id !== 99, action).toBe(changesFleet);
+      expect(event.status, action).toBe(changesFleet ? 'Success' : 'succeeded');
     }
   });
 

@@ -46,15 +46,12 @@ function webhook(feed: Partial<FedWebhook['feed']> = {}, more: Partial<FedWebhoo
   };
 }
 
-const shown: FeedDeps['view'] = (live, schema) =>
-  schema ? views.eventIn(schema, live.entry, live) : views.liveEvent(live);
-
 /** Feeds whose deliveries are recorded; each takes its answer from `answers`, and succeeds when none is left. */
 function recorded(store: SqliteStore, one = webhook(), answers: boolean[] = [], over: Partial<FeedDeps> = {}) {
   const sent: Body[] = [];
   const clock = standingClock();
   const deps: FeedDeps = {
-    ...{ reader: store, positions: store.feedPositions(), view: shown, clock, ids: countingIds() },
+    ...{ reader: store, positions: store.feedPositions(), view: views.liveEvent, clock, ids: countingIds() },
     ...{ random: half, log: silentLog },
     send: async (_webhook, { body }) => {
       sent.push(JSON.parse(body) as Body);
