@@ -1,5 +1,6 @@
 // sources: a query → rows. It runs in a transaction that can change nothing, with a time limit, and is fetched in parts.
 import pg from 'pg';
+import { AppError } from '../domain/errors.ts';
 import type { Facts } from '../domain/facts.ts';
 import type { GivenOrigin } from '../domain/given-facts.ts';
 import { parseExact } from '../platform/contract/exact-json.ts';
@@ -24,15 +25,8 @@ export async function readPostgres(
   sink: RowSink,
 ): Promise<Read> {
   const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
-  const client = new pg.Client({
-    connectionString: url,
-    connectionTimeoutMillis: timeoutMs,
-    statement_timeout: timeoutMs,
-    application_name: 'trustward sources',
-    types,
-  });
-  client.on('error', () => {}); // a broken connection fails the query under way
-  const cut = () => void client.end().catch(() => {});
+  const client = clientAt(url, timeoutMs);
+  const cut = () => destroy(client);
   limit.addEventListener('abort', cut, { once: true });
   // One statement alone can be in such a message: a query that ends the transaction first is refused by the server.
   const ask = (text: string) => client.query({ text, queryMode: 'extended' } as pg.QueryConfig);
@@ -49,15 +43,35 @@ export async function readPostgres(
     return { atMs: nowMs, mark: undefined };
   } catch (error) {
     if (limit.aborted && !signal.aborted) throw unusable(`no answer within ${timeoutMs / 1_000} s`);
-    // INVARIANT: the message of the driver has no password; that of an address that cannot be parsed could have.
+    // INVARIANT: what has a code is the server's or the system's, and has no password.
+    if (error instanceof AppError) throw error;
     const { code, message } = error as { code?: string; message?: string };
-    if (code === undefined && !(error instanceof Error && error.name === 'AppError'))
-      throw unusable('the database cannot be reached by its address');
-    if (code !== undefined && error instanceof Error && error.name !== 'AppError')
-      throw unusable(`the database: ${message} (${code})`);
-    throw error;
+    throw code === undefined
+      ? unusable('the database cannot be reached by its address')
+      : unusable(`the database: ${message} (${code})`);
   } finally {
     limit.removeEventListener('abort', cut);
-    await client.end().catch(() => {});
+    destroy(client);
+  }
+}
+
+/** Nothing is committed, and a server that hangs answers no goodbye. */
+function destroy(client: pg.Client): void {
+  (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
+}
+
+function clientAt(url: string, timeoutMs: number): pg.Client {
+  const settings = {
+    connectionTimeoutMillis: timeoutMs,
+    statement_timeout: timeoutMs,
+    application_name: 'trustward sources',
+    types,
+  };
+  try {
+    const client = new pg.Client({ connectionString: url, ...settings });
+    client.on('error', () => {}); // a broken connection fails the query under way
+    return client;
+  } catch {
+    throw unusable('the address of the database is none');
   }
 }

@@ -39,7 +39,9 @@ export class TableBuilder implements RowSink {
 
   columns(names: readonly string[]): void {
     for (const name of [this.source.key.from, ...this.source.fields.map(({ from }) => from)]) {
-      const count = names.filter((one) => one === name).length;
+      // A column of JSON has members.
+      const column = this.source.origin.by === 'postgres' && !names.includes(name) ? name.split('.')[0] : name;
+      const count = names.filter((one) => one === column).length;
       if (count === 0) throw unusable(`there is no column \`${name}\`${didYouMean(name, names)}`);
       if (count > 1) throw unusable(`there are ${count} columns \`${name}\``);
     }

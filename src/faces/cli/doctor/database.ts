@@ -203,11 +203,11 @@ function givenText({ found: { rows, keyless, wrong }, repeated, atMs, problems }
   const types = Object.entries(wrong).map(([field, count]) => `${count} of another type in ${field}`);
   const left = [
     ...(keyless > 0 ? [`${keyless} without a key`] : []),
-    ...(repeated.size > 0 ? [`${repeated.size} keys of several rows`] : []),
+    ...(repeated.size > 0 ? [`${countOfWords(repeated.size, 'key')} of several rows`] : []),
     ...types,
   ];
   const some = problems.slice(0, PROBLEMS_SHOWN).join('; ');
-  return `${countOfWords(rows, 'row')}, of ${ageText(atMs, nowMs)}${left.length > 0 ? `; left out: ${left.join(', ')} (${some})` : ''}`;
+  return `${countOfWords(rows, 'row')}, age ${ageText(atMs, nowMs)}${left.length > 0 ? `; left out: ${left.join(', ')} (${some})` : ''}`;
 }
 
 /** They may be about a serial number that was given as an id: then nothing is protected. */
