@@ -445,6 +445,7 @@ tests:
       ['decisions', '--format', 'json'],
       ['plan', '--format', 'json'],
       ['audit', 'export'],
+      ['audit', 'export', '--format', 'cloudevents-ocsf'],
     ])
       expect([args, await buildProgram(io)(args)]).toEqual([args, 0]);
   }, 120_000);
