@@ -44,7 +44,8 @@ function outcomeOf({ rule, data, ...expected }: Asked): Outcome {
   const codes: string[] = [];
   const scope: Scope = {
     language: LANGUAGE,
-    ...{ subject: 'device', root: REFUSED, eventRoot: REFUSED, itemSource: undefined, fresh: [], lists: new Map() },
+    ...{ subject: 'device', root: REFUSED, eventRoot: REFUSED, itemSource: undefined, fresh: [] },
+    ...{ lists: new Map(), transmitters: new Map() },
     item: typeOf(data),
     reads: noReads(),
     problem: (code) => codes.push(code),

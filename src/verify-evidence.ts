@@ -31,7 +31,17 @@ class NotJudged extends Error {}
 const LEVELS = ['AlwaysDeny', 'Low', 'Medium', 'High', 'AlwaysAllow'];
 const UNITS: { [unit: string]: number } = { ms: 0.001, s: 1, m: 60, h: 3_600, d: 86_400, w: 604_800 };
 /** Facts that look back are in the record as the value that was counted. */
-const COUNTED = ['event_count', 'event_distinct', 'since_last_event', 'previous', 'changed_within', 'unchanged_for'];
+const COUNTED = [
+  'event_count',
+  'event_distinct',
+  'since_last_event',
+  'signal_count',
+  'since_last_signal',
+  'last_signal',
+  'previous',
+  'changed_within',
+  'unchanged_for',
+];
 
 class Judge {
   constructor(

@@ -91,6 +91,10 @@ export type NameKind = (typeof NAME_KINDS)[number];
 export type SecretPlace = { file: string } | { env: string };
 
 /** One sender of signals, as `signals.yaml` has it. */
+/** The types that `signals.yaml` gives members of events that are in no standard. A time is in seconds. */
+export const MEMBER_TYPES = ['text', 'number', 'boolean', 'time_s', 'texts'] as const;
+export type MemberType = (typeof MEMBER_TYPES)[number];
+
 export interface Transmitter {
   name: string;
   /** As its SETs name it, exactly. */
@@ -111,6 +115,8 @@ export interface Transmitter {
   stream: { endpoint: string | undefined } | undefined;
   /** How often proof of life is asked for, or expected. */
   heartbeatMs: number;
+  /** By the full type of an event: its members, where no standard has them. Absent: none are declared. */
+  members?: Readonly<Record<string, Readonly<Record<string, MemberType>>>> | undefined;
   /** For how long it keeps what it could not deliver. A longer silence is a gap. */
   keepsMs: number;
   /** A SET that was issued longer ago is refused. */

@@ -299,6 +299,8 @@ const BY_PATH: readonly (readonly [path: RegExp, text: string])[] = [
 
 const EVENT_FACT = /^(event_count|event_distinct|since_last_event)\(|^the event log$/;
 
+const SIGNAL_FACT = /^(signal_count|since_last_signal|last_signal)\(/;
+
 const PAST_FACT = /^(previous|changed_within|unchanged_for)\(/;
 
 /** Errors: none; a fact that is not listed gets the way to find out more. */
@@ -308,6 +310,8 @@ export function howToGet({ fact, whys, unavailable }: MissingFact): string {
     return `the server does not offer ${refused.join(' and ')} (403): use an edition and a credential that do, or rules that do not need it`;
   if (EVENT_FACT.test(fact))
     return 'let Trustward run without a gap for as long as the window of the rule: the event log is then known throughout';
+  if (SIGNAL_FACT.test(fact))
+    return 'ask `trustward doctor` how the stream of the transmitter is: what it sent is known once it was heard without a gap for as long as the window of the rule';
   if (PAST_FACT.test(fact))
     return 'keep a history (TRUSTWARD_HISTORY) and let runs see the field, without a day between them, for as long as the rule looks back';
   if (whys.includes('stale'))

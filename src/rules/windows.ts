@@ -22,7 +22,7 @@ import {
 
 // One event operator's filter: which events it counts.
 
-type EventFilter = (event: TrustEvent) => 'no' | { sure: boolean; value: string };
+type EventFilter = (event: TrustEvent) => 'no' | { sure: boolean; value: string; raw?: Value };
 
 const SURE = { sure: true, value: '' };
 const PERHAPS = { sure: false, value: '' };
@@ -45,7 +45,9 @@ export function compileFilter(spec: EventCount): EventFilter {
     if (!spec.of) return sure ? SURE : PERHAPS;
     const value = ownAt(event.body, spec.of);
     const isKnown = ['string', 'number', 'bigint', 'boolean'].includes(typeof value) && !isBeyondTypes(value);
-    return isKnown ? { sure, value: `${typeof value === 'string' ? 's' : 'n'}${value}` } : PERHAPS;
+    // That the newest signal has no such member is known.
+    if (!isKnown) return sure && spec.what === 'last_signal' ? SURE : PERHAPS;
+    return { sure, value: `${typeof value === 'string' ? 's' : 'n'}${value}`, raw: value };
   };
 }
 
@@ -263,12 +265,15 @@ export interface WindowView {
   knownSinceMs: number;
 }
 
+type WindowSpec = Pick<EventCount, 'withinMs' | 'transmitter' | 'lagMaxMs'>;
+
 export class EventWindow {
   private readonly filter: EventFilter;
   /** By row: 0 when it is not counted; else twice the number of its value (0 for none) and 1, or 2 when it may or may not belong here. */
   private readonly marks: Column<Uint8Array | Uint32Array>;
-  /** The numbers of what event_distinct counts. */
+  /** The numbers of what event_distinct counts and last_signal shows, and what has which number. */
   private readonly values = new Map<string, number>();
+  private readonly raws = new Map<number, Value>();
   private lastValue = 0;
 
   constructor(
@@ -284,7 +289,7 @@ export class EventWindow {
   add(event: TrustEvent, row: number): boolean {
     const passed = this.filter(event);
     if (passed === 'no') return false;
-    this.marks.of[row] = 2 * this.numberOf(passed.value) + (passed.sure ? 1 : 2);
+    this.marks.of[row] = 2 * this.numberOf(passed) + (passed.sure ? 1 : 2);
     return true;
   }
 
@@ -293,11 +298,15 @@ export class EventWindow {
     if (this.values.size === 0) return;
     const kept = new Set<number>();
     for (const mark of this.marks.of) kept.add((mark - 1) >>> 1);
-    for (const [value, number] of this.values) if (!kept.has(number)) this.values.delete(value);
+    for (const [value, number] of this.values) {
+      if (kept.has(number)) continue;
+      this.values.delete(value);
+      this.raws.delete(number);
+    }
   }
 
   read(keys: SubjectKeys, view: WindowView): Value {
-    if (this.spec.what === 'since_last_event') return this.since(keys, view);
+    if (this.spec.what === 'since_last_event' || this.spec.what === 'since_last_signal') return this.since(keys, view);
     const marks = this.marks.of;
     const values = this.spec.what === 'event_distinct' ? new Set<number>() : undefined;
     let [sure, perhaps] = [0, 0];
@@ -329,12 +338,26 @@ export class EventWindow {
     return low === high ? low : new Span(low, high);
   }
 
-  private numberOf(value: string): number {
+  /** The member of the newest one, in `value`, if it has it; undefined while a newer one may be missing, or not belong here. */
+  last(keys: SubjectKeys, view: WindowView): { value: Value | undefined } | undefined {
+    let found: { mark: number; timeMs: number } | undefined;
+    this.subjects.each(keys, view.fromMs, view.toMs, (row, timeMs) => {
+      const mark = this.marks.of[row] as number;
+      if (mark > 0) found = { mark, timeMs };
+      return mark > 0;
+    });
+    if (!found) return view.whole ? { value: undefined } : undefined;
+    if (found.mark % 2 !== 1 || found.timeMs < view.knownSinceMs) return undefined;
+    return { value: this.raws.get((found.mark - 1) / 2) };
+  }
+
+  private numberOf({ value, raw }: { value: string; raw?: Value }): number {
     if (value === '') return 0;
     let number = this.values.get(value);
     if (number === undefined) {
       number = ++this.lastValue;
       this.values.set(value, number);
+      if (raw !== undefined) this.raws.set(number, raw);
     }
     return number;
   }
@@ -396,24 +419,25 @@ export class Windows {
   }
 
   /** What a window sees, given the stretches of time its log was read for. */
-  view(
-    { withinMs, transmitter }: Pick<EventCount, 'withinMs' | 'transmitter'>,
-    coverage: readonly Coverage[],
-  ): WindowView {
+  view({ withinMs, transmitter, lagMaxMs }: WindowSpec, coverage: readonly Coverage[]): WindowView {
     const { nowMs } = this;
     const fromMs = nowMs - withinMs;
-    const knownSinceMs = Math.max(logKnownSince(coverageOf(coverage, transmitter), withinMs, nowMs), this.forgottenMs);
+    const knownSinceMs = Math.max(
+      logKnownSince(coverageOf(coverage, transmitter), withinMs, nowMs, lagMaxMs),
+      this.forgottenMs,
+    );
     return { nowMs, fromMs, toMs: nowMs + SKEW_MAX_MS, whole: knownSinceMs <= fromMs, knownSinceMs };
-  }
-
-  read(window: EventWindow, keys: SubjectKeys, view: WindowView): Value {
-    return window.read(keys, view);
   }
 }
 
 /** Since when the log is known without a gap up to now, for a window of this length; now itself when it is not. */
-export function logKnownSince(coverage: readonly Coverage[], withinMs: number, nowMs: number): number {
-  return knownSince(coverage, nowMs, Math.min(READ_LAG_MAX_MS, withinMs / 10));
+export function logKnownSince(
+  coverage: readonly Coverage[],
+  withinMs: number,
+  nowMs: number,
+  lagMaxMs = Math.min(READ_LAG_MAX_MS, withinMs / 10),
+): number {
+  return knownSince(coverage, nowMs, lagMaxMs);
 }
 
 function knownSince(coverage: readonly Coverage[], nowMs: number, lagMs: number): number {

@@ -66,7 +66,7 @@ describe('the order of the rooms of rules/, and that what is special about an op
   });
 
   describe('an operator', () => {
-    /** Words that also mean something else in code. Counts of events are facts, which other files read by what they count. */
+    /** Words that also mean something else in code. Counts of events and signals are facts, which other files read by what they count. */
     const ambiguous = [
       'all',
       'none',
@@ -86,7 +86,9 @@ describe('the order of the rooms of rules/, and that what is special about an op
       '/',
       '%',
     ];
-    const names = [...LANGUAGE.keys()].filter((name) => !ambiguous.includes(name) && !/^event_|_event$/.test(name));
+    const names = [...LANGUAGE.keys()].filter(
+      (name) => !ambiguous.includes(name) && !/^(event|signal)_|_(event|signal)$/.test(name),
+    );
 
     it('is named only by the file of its family', () => {
       expect(names.length).toBeGreaterThan(25);

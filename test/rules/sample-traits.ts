@@ -2,12 +2,14 @@
 import type { ActionTraits } from '../../src/domain/action.ts';
 import type { TrustEvent } from '../../src/domain/event.ts';
 import type { Facts } from '../../src/domain/facts.ts';
+import { signalEventOf } from '../../src/domain/signal.ts';
 import type { SubjectKind } from '../../src/domain/subjects.ts';
 import type { JudgeContext, VerdictName } from '../../src/domain/verdict.ts';
 import { compileRules } from '../../src/rules/judge/evaluator.ts';
 import type { LoadedRule } from '../../src/rules/language/loaded-rule.ts';
 import { problemLine } from '../../src/rules/language/problem.ts';
 import { parseRule } from '../../src/rules/load/read-rule.ts';
+import type { KnownTransmitter } from '../../src/rules/record-types/signal-types.ts';
 
 export const NOW_MS = 1_768_478_400_000;
 
@@ -35,12 +37,32 @@ export const TRAITS: ReadonlyMap<string, ActionTraits> = new Map(
   ].map((each) => [each.name, each]),
 );
 
+/** As `signals.yaml` has it: `okta` sends some events of the standards and one of its own. */
+export const TRANSMITTERS: ReadonlyMap<string, KnownTransmitter> = new Map([
+  [
+    'okta',
+    {
+      name: 'okta',
+      events: [
+        ...['session-revoked', 'credential-change', 'device-compliance-change'].map(typeOf),
+        'https://okta.example/risk',
+      ],
+      heartbeatMs: 300_000,
+      members: { 'https://okta.example/risk': { score: 'number', seen: 'time_s' } },
+    },
+  ],
+]);
+
+function typeOf(event: string): string {
+  return signalEventOf(event) as string;
+}
+
 /** A rule of this condition; throws with all problems when it is refused. */
 export function ruleOf(when: unknown, more: Record<string, unknown> = {}, subject: SubjectKind = 'device'): LoadedRule {
   const text = JSON.stringify({ id: 'a-rule', subject, when, then: 'notify', ...more }, (_, value) =>
     typeof value === 'bigint' ? Number(value) : value,
   );
-  const parsed = parseRule(text, 'a-rule.json', { traits: TRAITS });
+  const parsed = parseRule(text, 'a-rule.json', { traits: TRAITS, transmitters: TRANSMITTERS });
   if ('problems' in parsed) throw new Error(parsed.problems.map(problemLine).join('\n'));
   return parsed.rule;
 }
@@ -52,7 +74,7 @@ export function problemsOf(
   subject: SubjectKind = 'device',
 ): string[] {
   const text = JSON.stringify({ id: 'a-rule', subject, when, then: 'notify', ...more });
-  const parsed = parseRule(text, 'a-rule.json', { traits: TRAITS });
+  const parsed = parseRule(text, 'a-rule.json', { traits: TRAITS, transmitters: TRANSMITTERS });
   return 'problems' in parsed ? parsed.problems.map(problemLine) : [];
 }
 

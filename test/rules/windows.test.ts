@@ -457,7 +457,7 @@ describe('windows', () => {
             const secondsOf = (of: { atMs: number }[]) => of.map(({ atMs }) => Math.max(0, nowMs - atMs) / 1_000);
             const gap = view.whole ? [] : secondsOf([{ atMs: view.knownSinceMs }]);
             const bounds = (window: EventWindow) => {
-              const value = windows.read(window, { first, second }, view) as number | Span;
+              const value = window.read({ first, second }, view) as number | Span;
               return value instanceof Span ? [value.lo, value.hi] : [value, value];
             };
             expect(bounds(count)).toEqual([sure.length, more(sure.length + odd.length)]);
@@ -470,6 +470,77 @@ describe('windows', () => {
         }
       }),
       { numRuns: 2_000 },
+    );
+  });
+
+  it('over signals count what is known of the transmitter alone, and know no more of the newest one than its coverage allows', () => {
+    const HOUR = 60 * MINUTE;
+    const LAG = 10 * MINUTE;
+    const signal = fc.record({
+      transmitter: fc.constantFrom(undefined, 'okta', 'okta', 'okta', 'other'),
+      first: fc.constantFrom('a', 'a', 'b'),
+      minutes: fc.integer({ min: -4, max: 80 }),
+      status: fc.constantFrom('compliant', 'not-compliant', undefined),
+    });
+    const stretch = fc.record({
+      transmitter: fc.constantFrom(undefined, 'okta', 'okta', 'other'),
+      from: fc.integer({ min: 0, max: 90 }),
+      length: fc.integer({ min: 0, max: 60 }),
+    });
+    const of = (what: EventCount['what']): EventCount => ({
+      ...{ what, subject: 'device', transmitter: 'okta', lagMaxMs: LAG, withinMs: HOUR, types: ['Access'] },
+      ...{ subTypes: undefined, actions: undefined, results: undefined, severityMin: undefined, where: undefined },
+      of: what === 'last_signal' ? ['status'] : undefined,
+    });
+    fc.assert(
+      fc.property(fc.array(signal, { maxLength: 12 }), fc.array(stretch, { maxLength: 5 }), (signals, stretches) => {
+        const windows = new Windows();
+        const [count, since, last] = (['signal_count', 'since_last_signal', 'last_signal'] as const).map((what) =>
+          windows.register(what, of(what)),
+        ) as [EventWindow, EventWindow, EventWindow];
+        windows.advance(NOW_MS);
+        windows.observe(
+          signals.map(({ transmitter, first, minutes, status }, at) =>
+            eventOf(`${at}`, NOW_MS - minutes * MINUTE, {
+              transmitter,
+              deviceId: first,
+              body: status ? { status } : {},
+            }),
+          ),
+        );
+        const coverage = stretches.map(({ transmitter, from, length }) => {
+          const toMs = NOW_MS - from * MINUTE;
+          return { ...(transmitter && { transmitter }), fromMs: toMs - length * MINUTE, toMs };
+        });
+        const view = windows.view(of('signal_count'), coverage);
+        const keys = { first: 'a', second: undefined };
+
+        const isKnown = (minutes: number) =>
+          stretches.some(
+            (one) => one.transmitter === 'okta' && one.from <= minutes && minutes <= one.from + one.length,
+          );
+        // Within the lag, a gap is none. Half minutes lie between two stretches that do not touch.
+        let known = 0;
+        for (let at = 0; at <= LAG / MINUTE || (known === at - 0.5 && isKnown(at)); at += 0.5)
+          if (isKnown(at)) known = at;
+        const own = signals
+          .map((one, at) => ({ ...one, at }))
+          .filter(({ transmitter, first, minutes }) => transmitter === 'okta' && first === 'a' && minutes <= 60)
+          .sort((a, b) => a.minutes - b.minutes || b.at - a.at);
+        const newest = own[0];
+        const isWhole = known >= 60;
+        const ageOf = (minutes: number) => Math.max(0, minutes) * 60;
+
+        const bounds = (value: unknown) => (value instanceof Span ? [value.lo, value.hi] : [value, value]);
+        expect(bounds(count.read(keys, view))).toEqual([own.length, isWhole ? own.length : Number.POSITIVE_INFINITY]);
+        expect(bounds(since.read(keys, view))).toEqual([
+          Math.min(3_600, ...(newest ? [ageOf(newest.minutes)] : []), ...(isWhole ? [] : [ageOf(known)])),
+          newest ? ageOf(newest.minutes) : Number.POSITIVE_INFINITY,
+        ]);
+        const isNewestKnown = newest ? newest.minutes <= known : isWhole;
+        expect(last.last(keys, view)).toEqual(isNewestKnown ? { value: newest?.status } : undefined);
+      }),
+      { numRuns: 400 },
     );
   });
 });

@@ -78,8 +78,8 @@ export function changeTexts(changes: readonly Change[]): string[] {
 
 /** What operators give has their text as its name: seconds, or a count. A time stamp of a record has 16 digits or more. */
 export function factText(path: string, value: Fact, atMs: number): string {
-  if (typeof value === 'number' && path.startsWith('since_last_event(')) return spanText(value * 1_000);
-  if (typeof value === 'number' && /^event_(count|distinct)\(/.test(path)) return `${value}`;
+  if (typeof value === 'number' && /^since_last_(event|signal)\(/.test(path)) return spanText(value * 1_000);
+  if (typeof value === 'number' && /^(event_count|event_distinct|signal_count)\(/.test(path)) return `${value}`;
   const number = typeof value === 'string' && NAMES.test(path) ? undefined : numberOf(value);
   if (number === undefined) return jsonOf(value);
   const epochMs = timeOf(number);

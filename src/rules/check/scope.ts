@@ -35,6 +35,7 @@ import {
   VIRTUAL_NAMES,
   virtualType,
 } from '../record-types/field-types.ts';
+import type { KnownTransmitter } from '../record-types/signal-types.ts';
 import { fieldMeant, operatorHint } from './other-names.ts';
 
 /** An operator as rules write it. Its check makes an expression, which has the `Operator` that it means. */
@@ -80,6 +81,8 @@ export interface Scope {
   fresh: readonly { freshness: Freshness; parent: readonly string[]; used: boolean }[];
   /** Lists that rules share, by their names. */
   lists: ReadonlyMap<string, NamedList>;
+  /** Those of `signals.yaml`, by their names. */
+  transmitters: ReadonlyMap<string, KnownTransmitter>;
   reads: Reads;
   problem(code: ProblemCode, place: Place, message: string): void;
 }

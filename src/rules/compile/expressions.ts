@@ -42,6 +42,7 @@ interface SlotReasons {
   wrongType: Unknown;
   stale: Unknown;
   unavailable: Unknown;
+  gap: Unknown;
   lost: Unknown;
 }
 
@@ -79,6 +80,7 @@ export function slotOf(fact: FactRef, { slots, reasons }: { slots: Map<string, S
       wrongType: reasons.unknown(label, `\`${label}\` is not of the type it should be`),
       stale: reasons.unknown(label, `\`${label}\` is stale: ${freshness} is too old, or was never set`, 'stale'),
       unavailable: reasons.unknown(label, `\`${label}\` cannot be known: its source is unavailable`, 'unavailable'),
+      gap: reasons.unknown(label, `\`${label}\` cannot be known: a newer signal may be missing`),
       lost: reasons.unknown(label, lostWords(label, (fact.kind !== 'events' && fact.lost) || label), 'not_in_lists'),
     },
   };

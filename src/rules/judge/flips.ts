@@ -35,13 +35,14 @@ function candidatesFor(rule: LoadedRule, record: Facts, judged: Judged): Change[
   for (const slot of judged.rule.slots) {
     const { fact } = slot;
     const compared = literals.get(fact.key) ?? [];
-    if (fact.kind === 'events') {
+    if (fact.kind === 'look_back' || (fact.kind === 'events' && fact.count.what === 'last_signal'))
+      changes.push(...pastChanges(slot, compared, judged));
+    else if (fact.kind === 'events') {
       const from = presentValue(slot, judged);
       const measure = fact.type.kind === 'seconds' ? 'seconds' : undefined;
       for (const to of numbersAround(compared).filter((value) => value >= 0 && Number.isInteger(value)))
         changes.push({ fact: fact.label, at: { slot: slot.index }, from, to, measure });
-    } else if (fact.kind === 'look_back') changes.push(...pastChanges(slot, compared, judged));
-    else if (!isReadLate(fact)) changes.push(...pathChanges(fact, compared, record, judged.frame.nowMs));
+    } else if (!isReadLate(fact)) changes.push(...pathChanges(fact, compared, record, judged.frame.nowMs));
   }
   changes.push(...missingChanges(rule, record, judged.frame.nowMs));
   // What names a value says more than any other value.

@@ -17,6 +17,7 @@ import {
   FALSE,
   type Frame,
   FUTURE_MAX_MS,
+  isOfType,
   isReadLate,
   ownAt,
   ownPart,
@@ -202,13 +203,22 @@ export function frameFor(kind: SubjectKind, program: Program, windows: Windows, 
     const lookBack = lookBacks[slot];
     if (lookBack) return lookBack.value(frame);
     const reader = readers[slot];
-    if (!reader || noEvents) return (program.slots[slot] as Program['slots'][number]).reasons.unavailable;
-    if (of) return windows.read(reader.window, subjectKeys(reader.window.spec.subject, of), reader.view);
+    const { fact, reasons } = program.slots[slot] as Slot;
+    if (!reader || (noEvents && reader.window.spec.transmitter === undefined)) return reasons.unavailable;
+    const read = (of: SubjectKeys): Value => {
+      const { window, view } = reader;
+      if (window.spec.what !== 'last_signal') return window.read(of, view);
+      const last = window.last(of, view);
+      if (!last) return reasons.gap;
+      if (last.value === undefined) return reasons.missing;
+      return isOfType(last.value as Fact, fact.type) ? last.value : reasons.wrongType;
+    };
+    if (of) return read(subjectKeys(reader.window.spec.subject, of));
     if (keysTurn !== frame.turn) {
       keys = subjectKeys(kind, frame.record);
       keysTurn = frame.turn;
     }
-    return windows.read(reader.window, keys, reader.view);
+    return read(keys);
   };
   const showPast: Frame['showPast'] = (slot, frame) => lookBacks[slot]?.past(frame);
   const readVirtual = virtualReader(context, program.reasons);

@@ -121,7 +121,7 @@ class Found {
       case 'events':
         this.windowsMs.add(fact.count.withinMs);
         // It grows with every second.
-        if (fact.count.what === 'since_last_event') this.isRestless = true;
+        if (fact.count.what === 'since_last_event' || fact.count.transmitter !== undefined) this.isRestless = true;
         return;
       case 'path':
         for (const { path, ms } of fact.fresh) {

@@ -214,9 +214,11 @@ export interface LookedBack {
 
 /** Which events are counted, and how. */
 export interface EventCount {
-  what: 'event_count' | 'event_distinct' | 'since_last_event';
+  what: 'event_count' | 'event_distinct' | 'since_last_event' | 'signal_count' | 'since_last_signal' | 'last_signal';
   /** Whose signals; undefined: events of the platform's own log. */
   transmitter?: string | undefined;
+  /** Up to this much at the end of what is known of a log is no gap; undefined: a minute, as long as reading the platform's takes. */
+  lagMaxMs?: number | undefined;
   /** Whose events: of the subject, or of a joined record that a loop is at. */
   subject: SubjectKind;
   types: readonly string[] | undefined;
@@ -225,7 +227,7 @@ export interface EventCount {
   results: readonly string[] | undefined;
   severityMin: EventSeverity | undefined;
   where: Expression | undefined;
-  /** For event_distinct: the path within the event. */
+  /** For event_distinct and last_signal: the path within the event. */
   of: string[] | undefined;
   withinMs: number;
 }

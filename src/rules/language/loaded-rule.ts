@@ -6,6 +6,7 @@ import type { Guards } from '../../domain/guards.ts';
 import type { ComparedText, Rule } from '../../domain/rule.ts';
 import type { Source } from '../../domain/subjects.ts';
 import type { VerdictName } from '../../domain/verdict.ts';
+import type { KnownTransmitter } from '../record-types/signal-types.ts';
 import { type Expression, Span, type Truth } from './expression.ts';
 import type { Place } from './problem.ts';
 
@@ -25,6 +26,9 @@ export interface Reads {
   joinedDevices: boolean;
   events: boolean;
   windowMs: number;
+  /** Names of the transmitters whose signals it counts, and its longest window of them. */
+  signals: Set<string>;
+  signalWindowMs: number;
   /** Paths of the subject's own record that it looks back on, and how far, ms; Infinity for `previous`. */
   lookBack: Set<string>;
   lookBackMs: number;
@@ -45,6 +49,8 @@ export function noReads(): Reads {
     joinedDevices: false,
     events: false,
     windowMs: 0,
+    signals: new Set(),
+    signalWindowMs: 0,
     lookBack: new Set(),
     lookBackMs: 0,
     lists: new Set(),
@@ -68,6 +74,13 @@ export const SAMPLE_NAME = {
   user: (number: number) => `user${number}@example.com`,
 };
 
+/** One signal of a rule test, named and placed in time as its events are. */
+export interface TestSignal extends TestEvent {
+  transmitter: string;
+  /** The full type. */
+  type: string;
+}
+
 export interface RuleTest {
   name: string;
   /** Merged onto the sample record; `null` removes a field. */
@@ -75,12 +88,18 @@ export interface RuleTest {
   /** Records for `$owners` or `$devices`, each merged onto a sample; undefined: one unremarkable one. */
   joined: Facts[] | undefined;
   events: TestEvent[];
+  signals: TestSignal[];
   /** What runs saw before: values by path, null for none. */
   history: { agoMs: number; values: Facts }[];
-  /** Stretches for which the event log is not known and in which no run read anything, in ms before now. */
-  gaps: { fromAgoMs: number; toAgoMs: number }[];
+  /**
+   * Stretches for which neither the event log nor signals are known and in which no run read anything, in ms before now. `transmitter`: its signals
+   * alone are not known.
+   */
+  gaps: { fromAgoMs: number; toAgoMs: number; transmitter: string | undefined }[];
   /** The event log is unavailable. */
   eventsUnavailable: boolean;
+  /** Transmitters of which nothing but these signals was ever heard. */
+  signalsUnavailable: string[];
   expect: VerdictName;
   /** Facts that the reasons must name; empty: any. */
   reasons: string[];
@@ -111,6 +130,8 @@ export interface LoadedRule extends Rule {
   reads: Reads;
   /** Those that `when` reads: what it means rests on them. */
   lists: readonly NamedList[];
+  /** Those whose signals `when` counts, as it was checked with them. */
+  transmitters: readonly KnownTransmitter[];
   /** Sources that show the state of its targets, beside its subjects. */
   targets: readonly Source[];
   tests: RuleTest[];

@@ -33,6 +33,7 @@ import {
   typeName,
   type ValueType,
 } from '../record-types/field-types.ts';
+import type { KnownTransmitter } from '../record-types/signal-types.ts';
 import { reportFormat } from './format-problems.ts';
 import { guardedBy, isGuardsFile, isRuleFile, meaningOf, readGuards } from './guards-file.ts';
 import { isListFile, type NamedLists, readLists } from './named-lists.ts';
@@ -121,7 +122,7 @@ function widen(type: ValueType, segments: readonly string[], leaf: ValueType): V
 function readWhen(
   value: Facts,
   subject: SubjectKind,
-  { language, lists }: Required<Pick<ReadOptions, 'language' | 'lists'>>,
+  { language, lists, transmitters }: Required<Pick<ReadOptions, 'language' | 'lists' | 'transmitters'>>,
   reads: Reads,
   problems: Problems,
 ): Expression | undefined {
@@ -148,6 +149,7 @@ function readWhen(
     itemSource: undefined,
     fresh,
     lists,
+    transmitters,
     reads,
     problem: (code, place, message) => problems.add(code, place, message),
   };
@@ -261,6 +263,8 @@ interface ReadOptions {
   lists?: NamedLists;
   /** The sources of facts from elsewhere that they can read; none by default. */
   sources?: readonly GivenSource[];
+  /** The transmitters whose signals conditions can count; none by default. */
+  transmitters?: ReadonlyMap<string, KnownTransmitter>;
 }
 
 /** The rule, or undefined when there are problems. */
@@ -281,12 +285,12 @@ function readRule(
   const subject = SUBJECT_KINDS.find((kind) => kind === own(value, 'subject'));
   if (!subject) return undefined;
   const reads = noReads();
-  const { language = LANGUAGE, lists = NO_LISTS } = options;
-  const condition = readWhen(value, subject, { language, lists }, reads, problems);
+  const { language = LANGUAGE, lists = NO_LISTS, transmitters = NO_TRANSMITTERS } = options;
+  const condition = readWhen(value, subject, { language, lists, transmitters }, reads, problems);
   const { proposals, targets } = readActions(own(value, 'then'), subject, reads, options.traits, problems);
   if (parsed.success) {
     const declared = declareFields(subject, parsed.data.declares, new Problems('', () => ({ line: 1, column: 1 })));
-    checkTests(parsed.data, subject, declared, reads.lookBack, problems);
+    checkTests(parsed.data, subject, { ...declared, transmitters }, reads.lookBack, problems);
   }
   for (const fault of allowedOf(parsed.data?.when_allowed ?? []).faults)
     problems.add('value', ['when_allowed'], `\`when_allowed\`: ${fault}`);
@@ -294,11 +298,21 @@ function readRule(
   if (parsed.data?.rollout) checkRollout(parsed.data.rollout, proposals, options.traits, problems);
   if (!parsed.success || !condition || problems.list.length > 0) return undefined;
   const used = [...reads.lists].sort().flatMap((name) => lists.get(name) ?? []);
-  const parts = { proposals, condition, reads, lists: used, targets, tests: readTests(parsed.data, lineOf) };
+  const senders = [...reads.signals].sort().flatMap((name) => transmitters.get(name) ?? []);
+  const parts = {
+    proposals,
+    condition,
+    reads,
+    lists: used,
+    transmitters: senders,
+    targets,
+    tests: readTests(parsed.data, lineOf),
+  };
   return { ...assemble(parsed.data, value, file, parts), text };
 }
 
 const NO_LISTS: NamedLists = new Map();
+const NO_TRANSMITTERS: ReadonlyMap<string, KnownTransmitter> = new Map();
 
 const own = (value: Facts, key: string): Fact | undefined => (Object.hasOwn(value, key) ? value[key] : undefined);
 
@@ -306,9 +320,11 @@ function assemble(
   data: RuleFile,
   raw: Facts,
   file: string,
-  parts: Pick<LoadedRule, 'condition' | 'reads' | 'lists' | 'targets' | 'tests'> & { proposals: ActionOfRule[] },
+  parts: Pick<LoadedRule, 'condition' | 'reads' | 'lists' | 'transmitters' | 'targets' | 'tests'> & {
+    proposals: ActionOfRule[];
+  },
 ): Omit<LoadedRule, 'text'> {
-  const { proposals, condition, reads, lists, targets, tests } = parts;
+  const { proposals, condition, reads, lists, transmitters, targets, tests } = parts;
   return {
     id: data.id,
     title: data.title ?? data.id,
@@ -335,6 +351,7 @@ function assemble(
     condition,
     reads,
     lists,
+    transmitters,
     targets,
     tests,
     raw,
@@ -413,7 +430,8 @@ export function withChanges(
   const problems = new Problems(rule.file, () => ({ line: 1, column: 1 }));
   const reads = noReads();
   const lists = new Map(rule.lists.map((list) => [list.name, list]));
-  const condition = readWhen(raw, rule.subject, { language, lists }, reads, problems);
+  const transmitters = new Map(rule.transmitters.map((one) => [one.name, one]));
+  const condition = readWhen(raw, rule.subject, { language, lists, transmitters }, reads, problems);
   if (!condition || problems.list.length > 0) return undefined;
   return {
     ...rule,
@@ -496,7 +514,13 @@ export class KnownRules {
 
   /** Another name, text, set of actions or list that it reads is another rule. */
   of(text: string, file: string, options: ReadOptions): ReturnType<typeof parseRule> {
-    const key = JSON.stringify([[...options.traits.keys()], options.sources ?? [], file, text]);
+    const key = JSON.stringify([
+      [...options.traits.keys()],
+      options.sources ?? [],
+      [...(options.transmitters ?? [])],
+      file,
+      text,
+    ]);
     const known = this.rules.get(key);
     if (known?.lists.every((list) => isSameFile(options.lists?.get(list.name), list))) return { rule: known };
     const parsed = parseRule(text, file, options);

@@ -2,10 +2,12 @@
 import { didYouMean } from '../../base/nearest-name.ts';
 import { parseDuration } from '../../base/time.ts';
 import { type Fact, type Facts, isFacts, ownText } from '../../domain/facts.ts';
+import { SIGNAL_EVENTS, signalEventOf } from '../../domain/signal.ts';
 import type { SubjectKind } from '../../domain/subjects.ts';
 import { type RuleTest, SAMPLE_NAME } from '../language/loaded-rule.ts';
 import type { Place, Problems } from '../language/problem.ts';
 import { fieldAt, type ValueType, virtualType } from '../record-types/field-types.ts';
+import { type KnownTransmitter, signalType } from '../record-types/signal-types.ts';
 import type { RuleFile, TestFile } from './rule-text.ts';
 
 export function readTests(file: RuleFile, lineOf: (test: number) => number): RuleTest[] {
@@ -20,9 +22,13 @@ function readTest(test: TestFile, line: number): RuleTest {
     given: test.given as Facts,
     joined: joined as Facts[] | undefined,
     events: test.events.map(({ ago, times, of, ...body }) => ({ agoMs: ms(ago), times, of, body: body as Facts })),
+    signals: test.signals.map(({ transmitter, event, ago, times, of, ...body }) => ({
+      ...{ transmitter, type: signalEventOf(event) ?? event, agoMs: ms(ago), times, of, body: body as Facts },
+    })),
     history: test.history.map(({ ago, ...values }) => ({ agoMs: ms(ago), values: values as Facts })),
-    gaps: test.gaps.map(({ from, to }) => ({ fromAgoMs: ms(from), toAgoMs: ms(to) })),
+    gaps: test.gaps.map(({ from, to, transmitter }) => ({ fromAgoMs: ms(from), toAgoMs: ms(to), transmitter })),
     eventsUnavailable: test.unavailable.includes('events'),
+    signalsUnavailable: test.signals_unavailable,
     expect: typeof test.expect === 'string' ? test.expect : test.expect.verdict,
     reasons: typeof test.expect === 'string' ? [] : test.expect.reasons,
     nowMs: test.now === undefined ? undefined : Date.parse(test.now),
@@ -36,13 +42,14 @@ function readTest(test: TestFile, line: number): RuleTest {
 interface Declared {
   root: ValueType;
   eventRoot: ValueType;
+  transmitters: ReadonlyMap<string, KnownTransmitter>;
 }
 
 /** `lookBack`: the paths that `when` looks back on. */
 export function checkTests(
   file: RuleFile,
   subject: SubjectKind,
-  { root, eventRoot }: Declared,
+  { root, eventRoot, transmitters }: Declared,
   lookBack: ReadonlySet<string>,
   problems: Problems,
 ): void {
@@ -76,6 +83,27 @@ export function checkTests(
       if (of !== undefined) checkWhose(of, subject, test, [...place, 'events', at, 'of'], problems);
       check(body as Facts, eventRoot, [...place, 'events', at]);
     });
+    const checkSender = (name: string | undefined, at: Place): KnownTransmitter | undefined => {
+      const known = name === undefined ? undefined : transmitters.get(name);
+      const hint = name === undefined ? '' : didYouMean(name, transmitters.keys());
+      if (!known && name !== undefined)
+        problems.add('value', at, `\`signals.yaml\` has no transmitter \`${name}\`${hint}`);
+      return known;
+    };
+    test.signals.forEach(({ transmitter, event, ago: _, times: __, of, ...body }, index) => {
+      const at = [...place, 'signals', index];
+      if (of !== undefined) checkWhose(of, subject, test, [...at, 'of'], problems);
+      const sender = checkSender(transmitter, [...at, 'transmitter']);
+      const type = signalEventOf(event);
+      if (type === undefined || (sender?.events && !sender.events.includes(type))) {
+        const hint = didYouMean(event, SIGNAL_EVENTS.keys());
+        problems.add('value', [...at, 'event'], `there is no event \`${event}\` of \`${transmitter}\`${hint}`);
+      } else if (sender) check(body as Facts, signalType([type], sender), at);
+    });
+    for (const [at, { transmitter }] of test.gaps.entries())
+      checkSender(transmitter, [...place, 'gaps', at, 'transmitter']);
+    for (const [at, name] of test.signals_unavailable.entries())
+      checkSender(name, [...place, 'signals_unavailable', at]);
   });
 }
 

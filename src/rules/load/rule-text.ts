@@ -443,6 +443,16 @@ const testEvent = z
   })
   .describe("Fields of an event, `ago` before now, `times` times; the subject's own without `of`");
 
+const testSignal = z
+  .looseObject({
+    transmitter: z.string(),
+    event: z.string().describe('Its short name, or its URI'),
+    ago: duration.default('0s'),
+    times: z.int().min(1).max(10_000).default(1),
+    of: z.string().optional().describe('Whose signal, as for events'),
+  })
+  .describe('Members of a signal, `ago` before now, `times` times; about the subject without `of`');
+
 const seenBefore = z
   .looseObject({ ago: duration })
   .describe('What a run saw, `ago` before now: fields by their paths; null: no value');
@@ -457,12 +467,22 @@ const testSchema = z.strictObject({
   devices: z.array(z.record(z.string(), json)).optional().describe('The records of $devices'),
   now: z.iso.datetime({ offset: true }).optional().describe('The time of the run, for a rule that asks for it'),
   events: z.array(testEvent).default([]),
+  signals: z.array(testSignal).default([]),
   history: z.array(seenBefore).default([]),
   gaps: z
-    .array(z.strictObject({ from: duration, to: duration }))
+    .array(
+      z.strictObject({
+        from: duration,
+        to: duration,
+        transmitter: z.string().optional().describe('Its signals alone are not known'),
+      }),
+    )
     .default([])
-    .describe('Stretches before now that the event log is not known for, and in which no run read anything'),
+    .describe(
+      'Stretches before now that neither the event log nor signals are known for, and in which no run read anything',
+    ),
   unavailable: z.array(z.literal('events')).default([]),
+  signals_unavailable: z.array(z.string()).default([]).describe('Transmitters of which nothing is known for any time'),
   expect: z.union([
     z.enum(VERDICTS),
     z.strictObject({ verdict: z.enum(VERDICTS), reasons: z.array(z.string()).default([]) }),

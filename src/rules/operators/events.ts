@@ -59,15 +59,15 @@ function checkFilter(
     actions: texts('action', EVENT_ACTION_NAMES),
     results: texts('result', []),
     severityMin: checkSeverity(filter.severity, fault),
-    where: filter.where === undefined ? undefined : checkWhere(filter.where, [...at, 'where'], scope),
+    where: filter.where === undefined ? undefined : checkWhere(filter.where, [...at, 'where'], scope.eventRoot, scope),
     of: what === 'event_distinct' ? checkOf(filter.of, scope.eventRoot, fault) : undefined,
   };
   return fine && count.where?.type.kind !== 'refused' ? count : undefined;
 }
 
-type Fault = (code: 'format' | 'unit' | 'value' | 'path' | 'type', key: string, message: string) => void;
+export type Fault = (code: 'format' | 'unit' | 'value' | 'path' | 'type', key: string, message: string) => void;
 
-function checkWithin(raw: Fact | undefined, fault: Fault): number {
+export function checkWithin(raw: Fact | undefined, fault: Fault): number {
   const ms = typeof raw === 'string' ? parseDuration(raw) : undefined;
   if (ms === undefined || ms <= 0) fault('unit', 'within', `\`within\`: ${durationFault(raw)}`);
   else if (ms > WINDOW_MAX_MS) fault('unit', 'within', '`within` is at most "90d"');
@@ -116,11 +116,12 @@ function checkOf(raw: Fact | undefined, root: ValueType, fault: Fault): string[]
   return undefined;
 }
 
-function checkWhere(raw: Fact, place: Place, scope: Scope): Expression {
+/** `root`: what an event has. */
+export function checkWhere(raw: Fact, place: Place, root: ValueType, scope: Scope): Expression {
   return checkCondition(raw, place, {
     ...scope,
     subject: 'event',
-    root: scope.eventRoot,
+    root,
     item: undefined,
     itemSource: undefined,
     fresh: [],
@@ -148,10 +149,21 @@ function keyEdits(filter: Facts, key: string, value: Fact, editsOf: EditsOf): Ed
     case 'where':
       return [leftOut, ...within(editsOf(value, 'values'), withValue, 'where ')];
     case 'of':
+    case 'transmitter':
       return [];
+    case 'event':
+      return Array.isArray(value) && value.length > 1 ? eventsBut(value, withValue) : [];
     default:
       return [leftOut];
   }
+}
+
+/** Each of several events left out: without any it would not be a filter. */
+function eventsBut(events: readonly Fact[], withValue: (other: Fact) => Fact): Edit[] {
+  return events.map((event, at) => ({
+    description: `event ${showEdited(event)} left out`,
+    value: withValue(events.toSpliced(at, 1)),
+  }));
 }
 
 /** DEBUG is the same as none. */
@@ -166,29 +178,45 @@ const WHOSE = {
   devices: { kind: 'device', words: ' of a device' },
 } as const;
 
+/** Undefined: refused, since it stands where nobody's events are meant. */
+export function whoseOf(what: EventCount['what'], place: Place, { subject, item, itemSource, problem }: Scope) {
+  if (subject !== 'event' && !(item && !itemSource))
+    return (itemSource && WHOSE[itemSource]) ?? { kind: subject, words: '' };
+  const message = `\`${what}\` counts the events of the subject, or of an element of \`$owners\` or \`$devices\`; it cannot stand inside another element or event`;
+  problem('operator', place, message);
+  return undefined;
+}
+
 function checkCount(what: EventCount['what'], { args, place, placeOf }: Operands, scope: Scope): Expression {
   const filter = args[0] as Fact;
-  const { item, itemSource } = scope;
-  if (scope.subject === 'event' || (item && !itemSource)) {
-    const message = `\`${what}\` counts the events of the subject, or of an element of \`$owners\` or \`$devices\`; it cannot stand inside another element or event`;
-    return refuse(scope, 'operator', place, message);
-  }
+  const whose = whoseOf(what, place, scope);
+  if (!whose) return refused(place);
   if (!isFacts(filter)) {
     const message = `\`${what}\` takes a filter; write {"severity": "ERROR", "within": "10m"}`;
     return refuse(scope, 'type', placeOf(0), message);
   }
-  const whose = itemSource && WHOSE[itemSource];
-  const subject = whose?.kind ?? scope.subject;
-  const count = checkFilter(what, subject, filter, placeOf(0), scope);
+  const count = checkFilter(what, whose.kind, filter, placeOf(0), scope);
   if (!count) return refused(place);
   scope.reads.events = true;
   scope.reads.windowMs = Math.max(scope.reads.windowMs, count.withinMs);
   const type = what === 'since_last_event' ? SECONDS : NUMBER;
-  const label = `${countLabel(count)}${whose?.words ?? ''}`;
+  return countedFact(count, countLabel(count), type, whose, place, scope);
+}
+
+/** Of the subject, or of the element that a loop is at. */
+export function countedFact(
+  count: EventCount,
+  name: string,
+  type: ValueType,
+  whose: { words: string },
+  place: Place,
+  { reads, item, itemSource }: Scope,
+): Expression {
+  const label = `${name}${whose.words}`;
   const fact: CountFact = { kind: 'events', key: countKey(count), label, type, count };
   if (!item || !itemSource) return { op: 'fact', fact, type, place };
   // The names that the events of an element are found by.
-  for (const key of EVENT_KEYS[subject]) scope.reads[itemSource].add(key);
+  for (const key of EVENT_KEYS[count.subject]) reads[itemSource].add(key);
   // `reduce` has its element behind `current`.
   const path = fieldAt(item, ['current']) ? ['current'] : [];
   return { op: 'item', path, label, fallback: undefined, counts: fact, type, place };
@@ -217,17 +245,17 @@ function countLabel(count: EventCount): string {
 }
 
 /** Keeps windows with different conditions apart in reports. */
-function shortKey(where: Expression): string {
+export function shortKey(where: Expression): string {
   const text = keyOf(where);
   return text.length > 80 ? `${text.slice(0, 80)}…` : text;
 }
 
-function counting(what: EventCount['what'], usage: string): Form {
+export function counting(check: Form['check'], usage: string): Form {
   return {
     min: 1,
     max: 1,
     usage,
-    check: (operands, scope) => checkCount(what, operands, scope),
+    check,
     innerEdits(written, editsOf) {
       if (isFacts(written)) return filterEdits(written, editsOf);
       const [filter] = Array.isArray(written) ? written : [];
@@ -236,10 +264,15 @@ function counting(what: EventCount['what'], usage: string): Form {
   };
 }
 
+const of =
+  (what: EventCount['what']): Form['check'] =>
+  (operands, scope) =>
+    checkCount(what, operands, scope);
+
 const USAGE = 'write it as {"severity": "ERROR", "within": "10m"}';
 
 export const EVENTS: Family = {
-  event_count: counting('event_count', USAGE),
-  event_distinct: counting('event_distinct', 'write it as {"of": "path in the event", "within": "10m"}'),
-  since_last_event: counting('since_last_event', USAGE),
+  event_count: counting(of('event_count'), USAGE),
+  event_distinct: counting(of('event_distinct'), 'write it as {"of": "path in the event", "within": "10m"}'),
+  since_last_event: counting(of('since_last_event'), USAGE),
 };

@@ -29,6 +29,7 @@ import {
   type Expression,
   type ExpressionOf,
   FALSE,
+  type FactRef,
   type Frame,
   isAbsent,
   keyOf,
@@ -288,10 +289,15 @@ const FIRST: Operator = {
   },
 };
 
+/** There may be no signal. */
+function canBeAbsent(fact: FactRef): boolean {
+  return fact.kind === 'path' || (fact.kind === 'events' && fact.count.what === 'last_signal');
+}
+
 function checkFirst({ args, placeOf, place }: Operands, scope: Scope): Expression {
   const parts = args.map((arg, index) => check(arg, placeOf(index), scope));
   const isField = (part: Expression) =>
-    part.op === 'item' || (part.op === 'fact' && part.fact.kind === 'path') || part.type.kind === 'refused';
+    part.op === 'item' || (part.op === 'fact' && canBeAbsent(part.fact)) || part.type.kind === 'refused';
   const other = parts.slice(0, -1).find((part) => !isField(part));
   if (other) {
     const message = `\`??\` takes fields, and a value as its last operand: ${nameOf(other)} is never absent`;

@@ -7,6 +7,7 @@ import { COUNT, ELEMENTS, LISTS, MEMBERSHIP, REDUCE } from './lists.ts';
 import { CHOICE, LOG, LOGIC, MISSING } from './logic.ts';
 import { GROUPS, LOOK_BACK, VAR } from './look-back.ts';
 import { ARITHMETIC, LEVELS, PATTERNS, TEXT_TESTS, TEXTS, VERSIONS } from './numbers.ts';
+import { SIGNALS } from './signals.ts';
 import { AGE, WALL_CLOCK } from './times.ts';
 
 export const FAMILIES = [
@@ -31,6 +32,7 @@ export const FAMILIES = [
   LEVELS,
   GROUPS,
   EVENTS,
+  SIGNALS,
   LOOK_BACK,
 ];
 

@@ -36,6 +36,7 @@ import {
   type NamedList,
   type RuleTest,
   type TestEvent,
+  type TestSignal,
   within,
 } from '../language/loaded-rule.ts';
 import type { Place } from '../language/problem.ts';
@@ -65,9 +66,10 @@ function arrangeHistory(
   if (reads.lookBack.size === 0) return undefined;
   const { id } = summaryOf(subject, record);
   const said = history.toSorted((a, b) => b.agoMs - a.agoMs);
-  const isInGap = (agoMs: number) => gaps.some(({ fromAgoMs, toAgoMs }) => agoMs < fromAgoMs && agoMs > toAgoMs);
+  const ofAll = gaps.filter(({ transmitter }) => transmitter === undefined);
+  const isInGap = (agoMs: number) => ofAll.some(({ fromAgoMs, toAgoMs }) => agoMs < fromAgoMs && agoMs > toAgoMs);
   const daily = Array.from({ length: Math.floor(pastMs / LOOK_BACK_GAP_MS) }, (_, day) => (day + 1) * LOOK_BACK_GAP_MS);
-  const edges = gaps.flatMap(({ fromAgoMs, toAgoMs }) => [fromAgoMs, toAgoMs]);
+  const edges = ofAll.flatMap(({ fromAgoMs, toAgoMs }) => [fromAgoMs, toAgoMs]);
   const quiet = [...daily, ...edges].filter((agoMs) => agoMs > 0 && !isInGap(agoMs));
   const times = [...new Set([...quiet, ...said.map(({ agoMs }) => agoMs)])].sort((a, b) => b - a);
   const change = (path: string, value: Fact | undefined): FactChange => ({ kind: subject, subject: id, path, value });
@@ -112,7 +114,10 @@ export function arrangeTest(rule: LoadedRule, test: RuleTest, testsNowMs: number
   return {
     record,
     past: arrangeHistory(rule, test, record, { nowMs, pastMs: PAST_MS }),
-    events: test.events.flatMap((event, index) => eventsOf(event, index, rule, record, nowMs)),
+    events: [
+      ...test.events.flatMap((event, index) => eventsOf(event, `event-${index}`, rule, record, nowMs)),
+      ...test.signals.flatMap((signal, index) => eventsOf(signal, `signal-${index}`, rule, record, nowMs)),
+    ],
     context: {
       nowMs,
       joins: {
@@ -121,7 +126,10 @@ export function arrangeTest(rule: LoadedRule, test: RuleTest, testsNowMs: number
         ),
         devices: bySerial(rule.subject === 'user' ? joined : []),
       },
-      coverage: coverageOf(test, nowMs),
+      coverage: [
+        ...coverageOf(test, nowMs, undefined),
+        ...rule.transmitters.flatMap(({ name }) => coverageOf(test, nowMs, name)),
+      ],
       unavailable: new Set(test.eventsUnavailable ? ['events' as const] : []),
     },
   };
@@ -165,13 +173,15 @@ function set(record: Facts, key: string, value: Fact): void {
   Object.defineProperty(record, key, { value, enumerable: true, configurable: true, writable: true });
 }
 
-function coverageOf({ gaps }: RuleTest, nowMs: number): Coverage[] {
-  let known: Coverage[] = [{ fromMs: nowMs - PAST_MS, toMs: nowMs }];
-  for (const { fromAgoMs, toAgoMs } of gaps) {
+function coverageOf({ gaps, signalsUnavailable }: RuleTest, nowMs: number, log: string | undefined): Coverage[] {
+  if (log !== undefined && signalsUnavailable.includes(log)) return [];
+  let known: Coverage[] = [{ ...(log !== undefined && { transmitter: log }), fromMs: nowMs - PAST_MS, toMs: nowMs }];
+  for (const { fromAgoMs, toAgoMs, transmitter } of gaps) {
+    if (transmitter !== undefined && transmitter !== log) continue;
     const [from, to] = [nowMs - fromAgoMs, nowMs - toAgoMs];
     known = known.flatMap((part) => [
-      { fromMs: part.fromMs, toMs: Math.min(part.toMs, from - 1) },
-      { fromMs: Math.max(part.fromMs, to + 1), toMs: part.toMs },
+      { ...part, toMs: Math.min(part.toMs, from - 1) },
+      { ...part, fromMs: Math.max(part.fromMs, to + 1) },
     ]);
     known = known.filter((part) => part.fromMs <= part.toMs);
   }
@@ -186,24 +196,36 @@ const EVENT_SAMPLE: Facts = {
   result: '',
 };
 
-function eventsOf(event: TestEvent, index: number, rule: LoadedRule, record: Facts, nowMs: number): TrustEvent[] {
+function eventsOf(
+  event: TestEvent | TestSignal,
+  name: string,
+  rule: LoadedRule,
+  record: Facts,
+  nowMs: number,
+): TrustEvent[] {
   return Array.from({ length: event.times }, (_, time): TrustEvent => {
+    const id = `${name}-${time}`;
     const createdAtMs = nowMs - event.agoMs;
-    const body: Facts = { id: `event-${index}-${time}`, created_at: createdAtMs, ...EVENT_SAMPLE, ...event.body };
+    const isSignal = 'transmitter' in event;
+    const seconds = Math.trunc(createdAtMs / 1_000);
+    const body: Facts = isSignal
+      ? { event_timestamp: seconds, ...event.body }
+      : { id, created_at: createdAtMs, ...EVENT_SAMPLE, ...event.body };
     const text = (key: string): string => ownText(body, key) ?? '';
     const { of } = event;
     const isOwn = (kind: SubjectKind) => of === undefined && rule.subject === kind;
     // Of an owner of the device, or of a device of the user.
     const [ofOwner, ofDevice] = rule.subject === 'device' ? [of, undefined] : [undefined, of];
     return {
-      id: `event-${index}-${time}`,
+      id,
+      ...(isSignal && { transmitter: event.transmitter }),
       createdAtMs,
       deviceId: isOwn('device') ? ownText(record, 'DeviceID') : undefined,
       serialNumber: isOwn('device') ? ownText(record, 'SerialNumber') : ofDevice,
       email: (isOwn('user') ? ownText(record, 'Email') : ofOwner)?.toLowerCase(),
       serviceId: rule.subject === 'service' ? ownText(record, 'ServiceID') : undefined,
       serviceName: rule.subject === 'service' ? ownText(record, 'ServiceName') : undefined,
-      type: text('type'),
+      type: isSignal ? event.type : text('type'),
       subType: text('sub_type'),
       action: text('action'),
       severity: text('severity'),
