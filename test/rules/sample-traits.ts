@@ -38,20 +38,17 @@ export const TRAITS: ReadonlyMap<string, ActionTraits> = new Map(
 );
 
 /** As `signals.yaml` has it: `okta` sends some events of the standards and one of its own. */
-export const TRANSMITTERS: ReadonlyMap<string, KnownTransmitter> = new Map([
-  [
-    'okta',
-    {
-      name: 'okta',
-      events: [
-        ...['session-revoked', 'credential-change', 'device-compliance-change'].map(typeOf),
-        'https://okta.example/risk',
-      ],
-      heartbeatMs: 300_000,
-      members: { 'https://okta.example/risk': { score: 'number', seen: 'time_s' } },
-    },
-  ],
-]);
+export const TRANSMITTERS: readonly KnownTransmitter[] = [
+  {
+    name: 'okta',
+    events: [
+      ...['session-revoked', 'credential-change', 'device-compliance-change'].map(typeOf),
+      'https://okta.example/risk',
+    ],
+    heartbeatMs: 300_000,
+    members: { 'https://okta.example/risk': { score: 'number', seen: 'time_s' } },
+  },
+];
 
 function typeOf(event: string): string {
   return signalEventOf(event) as string;

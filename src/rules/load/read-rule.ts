@@ -122,7 +122,7 @@ function widen(type: ValueType, segments: readonly string[], leaf: ValueType): V
 function readWhen(
   value: Facts,
   subject: SubjectKind,
-  { language, lists, transmitters }: Required<Pick<ReadOptions, 'language' | 'lists' | 'transmitters'>>,
+  { language, lists, transmitters }: Pick<Scope, 'language' | 'lists' | 'transmitters'>,
   reads: Reads,
   problems: Problems,
 ): Expression | undefined {
@@ -264,7 +264,7 @@ interface ReadOptions {
   /** The sources of facts from elsewhere that they can read; none by default. */
   sources?: readonly GivenSource[];
   /** The transmitters whose signals conditions can count; none by default. */
-  transmitters?: ReadonlyMap<string, KnownTransmitter>;
+  transmitters?: readonly KnownTransmitter[];
 }
 
 /** The rule, or undefined when there are problems. */
@@ -285,7 +285,8 @@ function readRule(
   const subject = SUBJECT_KINDS.find((kind) => kind === own(value, 'subject'));
   if (!subject) return undefined;
   const reads = noReads();
-  const { language = LANGUAGE, lists = NO_LISTS, transmitters = NO_TRANSMITTERS } = options;
+  const { language = LANGUAGE, lists = NO_LISTS } = options;
+  const transmitters = sendersOf(options.transmitters ?? []);
   const condition = readWhen(value, subject, { language, lists, transmitters }, reads, problems);
   const { proposals, targets } = readActions(own(value, 'then'), subject, reads, options.traits, problems);
   if (parsed.success) {
@@ -312,7 +313,9 @@ function readRule(
 }
 
 const NO_LISTS: NamedLists = new Map();
-const NO_TRANSMITTERS: ReadonlyMap<string, KnownTransmitter> = new Map();
+
+const sendersOf = (all: readonly KnownTransmitter[]) =>
+  new Map(all.map(({ name, events, heartbeatMs, members }) => [name, { name, events, heartbeatMs, members }]));
 
 const own = (value: Facts, key: string): Fact | undefined => (Object.hasOwn(value, key) ? value[key] : undefined);
 
@@ -430,7 +433,7 @@ export function withChanges(
   const problems = new Problems(rule.file, () => ({ line: 1, column: 1 }));
   const reads = noReads();
   const lists = new Map(rule.lists.map((list) => [list.name, list]));
-  const transmitters = new Map(rule.transmitters.map((one) => [one.name, one]));
+  const transmitters = sendersOf(rule.transmitters);
   const condition = readWhen(raw, rule.subject, { language, lists, transmitters }, reads, problems);
   if (!condition || problems.list.length > 0) return undefined;
   return {
@@ -517,7 +520,7 @@ export class KnownRules {
     const key = JSON.stringify([
       [...options.traits.keys()],
       options.sources ?? [],
-      [...(options.transmitters ?? [])],
+      options.transmitters ?? [],
       file,
       text,
     ]);
