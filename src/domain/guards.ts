@@ -5,6 +5,7 @@ import { shownName } from '../base/text.ts';
 import { type Approvals, approvalLines } from './approvals.ts';
 import { aboutText, FORGEABLE_FIELDS, type Selector } from './exemption.ts';
 import type { GivenSource } from './given-facts.ts';
+import type { Transmitter } from './signal.ts';
 import { ID_FIELD } from './subjects.ts';
 
 export interface Guard {
@@ -24,6 +25,8 @@ export interface Guards {
   approvals?: Approvals | undefined;
   /** Of `sources.yaml`: absent without it. */
   sources?: readonly GivenSource[] | undefined;
+  /** Of `signals.yaml`: absent without it. */
+  transmitters?: readonly Transmitter[] | undefined;
   /** The addresses of those whose signatures cover the set; absent where none is asked for. */
   signedBy?: string[] | undefined;
 }

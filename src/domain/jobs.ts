@@ -67,6 +67,8 @@ export const JOB_KINDS = {
   /** A run on demand. */
   request: { lane: 'request', isBegunAgain: true, isAwaited: true },
   deliver: { lane: undefined, isBegunAgain: true, isAwaited: false },
+  /** Polls transmitters of signals, and watches their streams. */
+  signals: { lane: undefined, isBegunAgain: true, isAwaited: false },
   /** Reads the sources of facts from elsewhere that are due. */
   sources: { lane: undefined, isBegunAgain: true, isAwaited: false },
   retention: { lane: undefined, isBegunAgain: true, isAwaited: false },

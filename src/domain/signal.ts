@@ -1,6 +1,8 @@
 // domain: signals that others send (Shared Signals, SSF 1.0): who may send which, and the names that events and subjects have in the standards. A received
 // signal is a `TrustEvent` of a log of its own. In: what `signals.yaml` says, and the tables of CAEP 1.0, RISC 1.0, SSF 1.0 and RFC 9493.
+import type { TrustEvent } from './event.ts';
 import type { Facts } from './facts.ts';
+import type { Coverage } from './snapshot.ts';
 
 const BASE = 'https://schemas.openid.net/secevent';
 
@@ -90,11 +92,11 @@ export type NameKind = (typeof NAME_KINDS)[number];
 /** Where a secret lies: never in the file itself. */
 export type SecretPlace = { file: string } | { env: string };
 
-/** One sender of signals, as `signals.yaml` has it. */
 /** The types that `signals.yaml` gives members of events that are in no standard. A time is in seconds. */
 export const MEMBER_TYPES = ['text', 'number', 'boolean', 'time_s', 'texts'] as const;
 export type MemberType = (typeof MEMBER_TYPES)[number];
 
+/** One sender of signals, as `signals.yaml` has it. */
 export interface Transmitter {
   name: string;
   /** As its SETs name it, exactly. */
@@ -102,17 +104,17 @@ export interface Transmitter {
   /** One of these must be the SET's. */
   audience: readonly string[];
   /** Its public keys; undefined: where its configuration document says. */
-  jwks: { address: string } | { file: string } | undefined;
+  jwks: { url: string } | { file: string } | undefined;
   /** Full types; undefined: every type. Others are acknowledged, counted and not stored. */
   events: readonly string[] | undefined;
-  /** `poll`: `address` undefined is where its stream says. */
-  delivery: { method: 'push' } | { method: 'poll'; address: string | undefined };
+  /** `poll`: `url` undefined is where its stream says. */
+  delivery: { method: 'push' } | { method: 'poll'; url: string | undefined };
   /** What it shows when it pushes. Undefined: its signature is enough. */
   pushBearer: SecretPlace | undefined;
   /** What we show when we poll, and where streams are managed. */
   bearer: SecretPlace | undefined;
-  /** The stream is set up, watched and verified by its management API. `endpoint`: where it pushes to. */
-  stream: { endpoint: string | undefined } | undefined;
+  /** The stream is set up, watched and verified by its management API. `endpoint`: where it pushes to; `subjects`: added to a new one. */
+  stream: { endpoint: string | undefined; subjects: readonly Facts[] } | undefined;
   /** How often proof of life is asked for, or expected. */
   heartbeatMs: number;
   /** By the full type of an event: its members, where no standard has them. Absent: none are declared. */
@@ -132,12 +134,7 @@ export interface SubjectMapping {
   /** What either is in the member `device` of a complex subject. */
   device: NameKind;
   /** Their names (of any format) to names that the engine knows. Asked first. */
-  map: ReadonlyMap<string, string>;
-}
-
-/** What a whole set's `signals.yaml` says. */
-export interface Signals {
-  transmitters: readonly Transmitter[];
+  map: Readonly<Record<string, string>>;
 }
 
 /** A SET whose signature and claims hold. */
@@ -187,4 +184,90 @@ export interface SetRefusal {
   err: SetErrorCode;
   /** For the transmitter: it repeats nothing of what it sent. */
   description: string;
+}
+
+// What is kept of them.
+
+export interface ReceivedSignal {
+  /** Undefined: it is of a type that nobody asked for, or about the stream. */
+  event: TrustEvent | undefined;
+  /** Its `jti`. */
+  jti: string;
+  /** Until when the same could be sent again and be accepted, epoch ms. */
+  untilMs: number;
+  /** It names nobody whom the engine knows. */
+  isUnknown: boolean;
+}
+
+/** What commits together. */
+export interface SignalBatch {
+  transmitter: string;
+  /** By our clock. */
+  atMs: number;
+  signals: readonly ReceivedSignal[];
+  /** Of this stretch nothing is missing. `isAnew`: nothing before its end is known. */
+  proven: { fromMs: number; toMs: number; isAnew?: boolean } | undefined;
+  /** SETs that were refused since the last batch, by reason. */
+  refused: Readonly<Record<string, number>>;
+  /** Undefined: as it was. */
+  stream?: StreamState | undefined;
+}
+
+export interface StreamState {
+  id?: string | undefined;
+  /** Where it is polled. */
+  pollAt?: string | undefined;
+  status: 'enabled' | 'paused' | 'disabled' | 'unknown';
+  /** The last verification that was asked for, by a digest of its state. */
+  asked?: { state: string; atMs: number } | undefined;
+  /** When its management API was last asked. */
+  tendedAt?: number | undefined;
+  /** Why the last contact failed. */
+  fault?: { text: string; sinceMs: number } | undefined;
+}
+
+export interface TransmitterState {
+  name: string;
+  contactAt: number | undefined;
+  known: { fromMs: number; toMs: number } | undefined;
+  /** `accepted`, `repeated`, `unknown`, and refusals by reason. */
+  counts: Readonly<Record<string, number>>;
+  stream: StreamState | undefined;
+}
+
+/** What no run or look has taken up yet, and the stretches of which nothing is missing then. */
+export interface NewSignals {
+  events: TrustEvent[];
+  coverage: Coverage[];
+}
+
+/** More are not received until some were taken up: transmitters keep them. */
+export const SIGNALS_WAITING_MAX = 200_000;
+
+export interface SignalBox {
+  /** `waiting`: how many no run or look has taken up, up to `SIGNALS_WAITING_MAX`. */
+  receive(batch: SignalBatch): Promise<{ repeated: number; waiting: number }>;
+  states(): Promise<TransmitterState[]>;
+}
+
+/** The answer to one pushed SET (RFC 8935). */
+export type SignalAnswer =
+  | { status: 202 }
+  | { status: 400 | 401 | 404; err: SetErrorCode; description: string }
+  /** Nothing is said about the SET: it can be sent again. */
+  | { status: 503; retryAfterS: number };
+
+/** Whether there is none of the name, or no organization, shows in nothing. */
+export const NO_TRANSMITTER: { err: SetErrorCode; description: string } = {
+  err: 'access_denied',
+  description: 'there is no transmitter of this name that pushes',
+};
+
+/** Where SETs are pushed to. */
+export interface SignalReceiving {
+  receive(
+    name: string,
+    text: string,
+    from: { authorization?: string | undefined; type?: string | undefined },
+  ): Promise<SignalAnswer>;
 }

@@ -33,6 +33,7 @@ import type {
 import type { KeptLatency } from './ports.ts';
 import type { RolloutState } from './rollout.ts';
 import type { ComparedRun, Run, RunCounts, RunMatches, RunQuery, RunTallies } from './run.ts';
+import type { NewSignals } from './signal.ts';
 import type { Baseline, Coverage, Movement } from './snapshot.ts';
 import type {
   DecisionQuery,
@@ -602,6 +603,9 @@ export interface PullReader {
   /** Stored events from a time on, oldest first, in batches; `type`: only those of this type. */
   events(fromMs: number, type?: string): AsyncIterable<TrustEvent[]>;
   coverage(): Promise<Coverage[]>;
+  /** Signals that were received and that no run or look has taken up. */
+  newSignals(): Promise<NewSignals>;
+  hasNewSignals(): Promise<boolean>;
   baseline(source: Source): Promise<Baseline | undefined>;
   /** Of the readings of this form. */
   movement(source: Source, form: string): Promise<Movement | undefined>;

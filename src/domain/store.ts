@@ -13,6 +13,7 @@ import type { Stop } from './operator.ts';
 import type { CarriedPlan, Plan } from './plan.ts';
 import type { RolloutState } from './rollout.ts';
 import type { CheckFound, Run, RunFindings } from './run.ts';
+import type { NewSignals } from './signal.ts';
 import type { Baseline, Coverage, Movement } from './snapshot.ts';
 import type { Source, SubjectKind } from './subjects.ts';
 import type { VerdictName } from './verdict.ts';
@@ -143,6 +144,8 @@ export interface Removed {
 
 export interface ObservedEvents {
   events: TrustEvent[];
+  /** Signals that are taken up as events, and what is known of their transmitters. */
+  signals?: NewSignals | undefined;
   /** The stretch of time that this read covers without a gap. */
   coverage: Coverage | undefined;
   /** Rows older than this are no longer needed by any window. */

@@ -33,7 +33,7 @@ const ALGORITHMS = [
   'Ed25519',
 ];
 /** Clocks of both sides may differ so much. */
-const SKEW_MS = 5 * 60_000;
+export const SKEW_MS = 5 * 60_000;
 export const OLDEST_MS = 7 * 24 * 3_600_000;
 const JTI_MAX = 255;
 const NAME_MAX = 500;

@@ -67,7 +67,7 @@ const TEXT = Symbol('text');
  * Its body is parsed when it is first read, by a getter that all events share: a getter of its own would make each event a table of
  * properties, which took twice the time and several times the memory. Errors: AppError `store_damaged`, of that reading.
  */
-function eventOfRow(row: Row): TrustEvent {
+export function eventOfRow(row: Row): TrustEvent {
   const event = {
     id: row.id as string,
     createdAtMs: row.created_at as number,
@@ -99,14 +99,23 @@ const orUndefined = (value: unknown): string | undefined => (value === null ? un
 
 const BATCH = 1_000;
 
+/** What was taken up of the signals that were received leaves their table. */
+function* dropTaken(db: Db, events: readonly TrustEvent[]): Work<void> {
+  const ids = JSON.stringify(events.map(({ id }) => id));
+  if (ids !== '[]') yield* db.run('DELETE FROM signals WHERE id IN (SELECT value FROM json_each(?))', ids);
+}
+
 /** INVARIANT: called inside a transaction. */
 export function* saveEvents(db: Db, observed: ObservedEvents): Work<{ added: number }> {
   let added = 0;
-  for (let at = 0; at < observed.events.length; at += BATCH) {
-    const rows = observed.events.slice(at, at + BATCH).map(rowOfEvent);
+  const events = [...observed.events, ...(observed.signals?.events ?? [])];
+  for (let at = 0; at < events.length; at += BATCH) {
+    const rows = events.slice(at, at + BATCH).map(rowOfEvent);
     added += yield* db.insertMany('events', EVENT_COLUMNS, rows, 'ON CONFLICT DO NOTHING');
   }
   if (observed.coverage) yield* saveCoverage(db, observed.coverage);
+  for (const stretch of observed.signals?.coverage ?? []) yield* saveCoverage(db, stretch);
+  if (observed.signals) yield* dropTaken(db, observed.signals.events);
   // The newest row stays: its number is never given again, so that whoever reads on from a number misses no event and reads none twice.
   yield* db.run(
     'DELETE FROM events WHERE created_at < ? AND no <= ? AND no < (SELECT max(no) FROM events)',

@@ -61,6 +61,7 @@ import { type Db, type Dialect, readMeta, rowByPrefix, Where, type Work } from '
 import { CLAIM, DECISION, episodeOfRow, INTENT } from './rows.ts';
 import { decisionsById, decisionsOfRule, outlinesOfRun, SqlRunReader } from './run-reader.ts';
 import { readBaseline, readClockAgreement } from './run-rows.ts';
+import { hasNewSignals, newSignals, transmitterStates } from './signal-box.ts';
 import { storedJson } from './stored-json.ts';
 import { readTokens, tokenPage } from './token-table.ts';
 
@@ -244,6 +245,9 @@ export class SqlReader
   );
   events = this.over(eventsFrom);
   coverage = this.asks(readCoverage);
+  newSignals = this.asks(newSignals);
+  hasNewSignals = this.asks(hasNewSignals);
+  transmitterStates = this.asks(transmitterStates);
   baseline = this.asks(readBaseline);
   movement = this.asks(readMovement);
   clockAgreement = this.asks(readClockAgreement);

@@ -92,6 +92,7 @@ import {
   supersede,
   suppressRejected,
 } from './save-plan.ts';
+import { SqlSignalBox } from './signal-box.ts';
 import { editedFault } from './store-fault.ts';
 import { noteRunBegun, SqlAnswers, SqlTokens } from './token-table.ts';
 
@@ -450,6 +451,10 @@ export class SqlStore
 
   keptAnswers(hold?: SqlAnswers['hold']): SqlAnswers {
     return new SqlAnswers(this.db, this.unitOfParts(), this.clock, hold);
+  }
+
+  signalBox(): SqlSignalBox {
+    return new SqlSignalBox(this.db, this.unitOfParts());
   }
 
   feedPositions(): SqlFeedPositions {

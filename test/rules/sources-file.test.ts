@@ -89,7 +89,7 @@ describe('sources', () => {
     put('b/sources.yaml', FLEET);
     put('b/deeper/sources.yaml', FLEET);
     expect((await load('a', 'b')).problems.map(problemLine)).toEqual([
-      'b/deeper/sources.yaml:1:1: guards, approvals and sources are read at the top of a folder of rules alone: move the file there, or give it another name if it is a rule',
+      'b/deeper/sources.yaml:1:1: guards, approvals, sources and signals are read at the top of a folder of rules alone: move the file there, or give it another name if it is a rule',
       'b/sources.yaml:2:3: there is a source `fleet` already; names of sources are unique',
     ]);
   });

@@ -11,6 +11,7 @@ import type { IdentityReader } from '../../domain/identity.ts';
 import type { RecordedPart, SeenRun } from '../../domain/recorded-history.ts';
 import type { Rule } from '../../domain/rule.ts';
 import type { RestReason, Run, WatchLook, WatchRequest, WholeReason } from '../../domain/run.ts';
+import type { NewSignals } from '../../domain/signal.ts';
 import { coverageOf, type SourceReading } from '../../domain/snapshot.ts';
 import type { ObservedEvents, OpenState, RunCommit } from '../../domain/store.ts';
 import type { NewMatch } from '../../domain/store-ports.ts';
@@ -342,7 +343,7 @@ type LookFigures = Omit<WatchLook, 'result' | 'run' | 'reason'>;
 
 /** What reading the event log takes. */
 interface LogEngine extends Pick<Engine, 'api' | 'clock'> {
-  store: Pick<Engine['store'], 'coverage' | 'eventTimes' | 'lastWholeRun'>;
+  store: Pick<Engine['store'], 'coverage' | 'eventTimes' | 'lastWholeRun' | 'hasNewSignals'>;
   settings: Pick<Engine['settings'], 'events' | 'trust'>;
 }
 
@@ -385,7 +386,7 @@ export async function isQuiet(engine: LogEngine, memory: LooksMemory): Promise<b
     engine.clock.nowMs(),
     false,
   );
-  return reading.trusted && events.length === 0;
+  return reading.trusted && events.length === 0 && !(await engine.store.hasNewSignals());
 }
 
 /** Errors: AppError `api_refused` (401), `stopped`, `store_failed`. */
@@ -414,13 +415,15 @@ class Look {
     const seen = await readNew(this.engine, standing.whole, this.atMs, standing.rules.rules.some(isOfServices));
     const { state, trusted, reasons } = seen.reading;
     const reason = reasons.map(({ text }) => text).join('; ');
-    if (state === 'unavailable') {
-      standing.memory.forbiddenAfter = standing.whole.id;
-      return this.over('rest', 'events_forbidden', reason);
-    }
-    if (!trusted) return this.whole('source_failed', reason);
-    if (seen.events.length === 0) return { result: 'nothing', ...figures, run: undefined, reason: undefined };
-    const fresh = seen.events.filter((event) => this.isAfterWhole(event));
+    const signals = await this.engine.store.newSignals();
+    const isForbidden = state === 'unavailable';
+    if (isForbidden) standing.memory.forbiddenAfter = standing.whole.id;
+    // Signals are judged also where the platform shows no log.
+    if (isForbidden && signals.events.length === 0) return this.over('rest', 'events_forbidden', reason);
+    if (!trusted && !isForbidden) return this.whole('source_failed', reason);
+    if (seen.events.length + signals.events.length === 0)
+      return { result: 'nothing', ...figures, run: undefined, reason: undefined };
+    const fresh = [...seen.events.filter((event) => this.isAfterWhole(event)), ...signals.events];
     const { rules, evaluator } = standing.rules;
     const kinds = new Set(rules.map(({ subject }) => subject));
     const ids = new Set(rules.map(({ id }) => id));
@@ -434,7 +437,7 @@ class Look {
     });
     if (figures.named > SUBJECTS_MAX) return this.whole('many_subjects', `new events name ${figures.named} subjects`);
     try {
-      return await this.judge(seen, named, joined);
+      return await this.judge(seen, signals, named, joined);
     } catch (error) {
       if (!isOfReading(error)) throw error;
       figures.unread = figures.named - figures.strangers;
@@ -452,7 +455,12 @@ class Look {
     return !this.wholeReadNoLog() || createdAtMs >= this.standing.whole.startedAt + serverAheadMs - TIME_MARGIN_MS;
   }
 
-  private async judge(seen: PulledEvents, own: NamedSubjects, joined: NamedSubjects): Promise<Looked | WatchLook> {
+  private async judge(
+    seen: PulledEvents,
+    signals: NewSignals,
+    own: NamedSubjects,
+    joined: NamedSubjects,
+  ): Promise<Looked | WatchLook> {
     const { engine, standing, figures, atMs } = this;
     const begun = engine.steady.read();
     const lookups = boundedLookups(engine.api);
@@ -462,9 +470,10 @@ class Look {
     const { records, strangers } = await readNamed(lookups, engine.store, named);
     Object.assign(figures, { strangers: strangers + others, read: Object.values(records).flat().length });
     if (figures.read > LOOK_RECORDS_MAX) return this.whole('many_subjects', `new events name ${figures.read} records`);
-    const looked = { result: 'looked', figures, standing, atMs, observed: await this.observe(seen) } as const;
+    const looked = { result: 'looked', figures, standing, atMs, observed: await this.observe(seen, signals) } as const;
     if (figures.read === 0) return { ...looked, judged: undefined };
-    const coverage = [...(await engine.store.coverage()), ...(seen.coverage ? [seen.coverage] : [])];
+    const ofLog = seen.coverage ? [seen.coverage] : [];
+    const coverage = [...(await engine.store.coverage()), ...ofLog, ...signals.coverage];
     const events = { ...seen.reading, count: seen.events.length };
     const given = { engine, lookups, standing, nowMs: atMs, begun, records, fresh: seen.events, events, coverage };
     const { pulled, openState } = await partSnapshot(given);
@@ -477,13 +486,13 @@ class Look {
    * The windows have them from now on, and the store when the look is committed. If it is not, the next one reads them again: an id counts
    * once.
    */
-  private async observe(pulled: PulledEvents): Promise<ObservedEvents> {
+  private async observe(pulled: PulledEvents, signals: NewSignals): Promise<ObservedEvents> {
     const { engine, atMs, standing } = this;
     const { evaluator } = standing.rules;
     const { windowMs } = evaluator.needs;
     if (!engine.feed.primed.has(evaluator)) await fillWindows(engine, evaluator, atMs - windowMs);
-    evaluator.observe(pulled.events);
-    return observedEvents(engine, pulled, atMs, windowMs);
+    evaluator.observe([...pulled.events, ...signals.events]);
+    return { ...observedEvents(engine, pulled, atMs, windowMs), signals };
   }
 
   private whole(code: WholeReason, text: string): WatchLook {

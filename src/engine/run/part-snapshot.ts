@@ -90,7 +90,7 @@ export async function standing(
     return rest('untrusted', `run ${whole.seq} could not trust what the rules read`);
   const missed = request.missedSince(judged.startedAt);
   if (missed > MISSED_MAX) return rest('runs_missed', `${missed} scheduled runs were missed since run ${whole.seq}`);
-  if (!isCheck && isForbidden(judged, memory))
+  if (!isCheck && isForbidden(judged, memory) && !(await engine.store.hasNewSignals()))
     return rest('events_forbidden', 'the server does not show the event log');
   if (trusted.length === 0) return rest('nothing_to_watch', 'no active rule can be judged between two whole runs');
   return { whole: judged, rules: { ...active, rules: trusted, active: rulesById(active.rules) }, memory };
@@ -375,14 +375,24 @@ export async function readNewEvents(engine: PullEngine, run: Run, rules: RunRule
     trust: engine.settings.trust,
     settings: engine.settings.events,
   });
-  await engine.store.observeEvents(observedEvents(engine, pulled, run.startedAt, windowMs));
-  if (engine.feed.primed.has(rules.evaluator)) rules.evaluator.observe(pulled.events);
+  const signals = await engine.store.newSignals();
+  await engine.store.observeEvents({ ...observedEvents(engine, pulled, run.startedAt, windowMs), signals });
+  if (engine.feed.primed.has(rules.evaluator)) rules.evaluator.observe([...pulled.events, ...signals.events]);
   else await fillWindows(engine, rules.evaluator, run.startedAt - windowMs);
   // Beyond this window events were forgotten just now: for a longer one they are read again.
   if (pulled.coverage) engine.feed.triedMs = keptMs;
   const isRead = pulled.reading.state === 'read';
   const { reading, movement } = pulled;
   return { reading, movement, coverage: isRead ? await engine.store.coverage() : undefined, windowMs };
+}
+
+/** Of a whole run that reads no log: it reads every subject, so no look has to read those of the signals until now. */
+export async function takeUpSignals(engine: PullEngine, run: Run): Promise<void> {
+  const signals = await engine.store.newSignals();
+  if (signals.events.length === 0) return;
+  const { windowMs } = engine.active().evaluator.needs;
+  const none = { events: [], coverage: undefined };
+  await engine.store.observeEvents({ ...observedEvents(engine, none, run.startedAt, windowMs), signals });
 }
 
 /** An event log that no active rule reads is recorded for rules that look back as far. */
@@ -396,7 +406,7 @@ function keptWindowMs({ history }: Pick<PullEngine, 'history'>, windowMs: number
 /** What no window has any more is forgotten, and not before the history has read it. */
 export function observedEvents(
   engine: Pick<PullEngine, 'history' | 'settings'>,
-  { events, coverage }: PulledEvents,
+  { events, coverage }: Pick<PulledEvents, 'events' | 'coverage'>,
   nowMs: number,
   windowMs: number,
 ): ObservedEvents {

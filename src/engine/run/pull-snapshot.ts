@@ -50,7 +50,7 @@ import {
   SeenRecords,
   unreadGroups,
 } from './own-reads.ts';
-import { readNewEvents } from './part-snapshot.ts';
+import { readNewEvents, takeUpSignals } from './part-snapshot.ts';
 import {
   decidedVerdicts,
   type JudgeView,
@@ -245,6 +245,7 @@ class SnapshotPull {
     this.engine.history?.prepare?.();
     const begun = this.engine.steady.read();
     if (needs.sources.has('events') || recorded.has('events')) await this.pullEvents();
+    else if (this.run.scoped === undefined) await takeUpSignals(this.engine, this.run);
     this.rules.evaluator.advance(this.run.startedAt);
     await fillLookBack(this.engine, this.rules.evaluator, this.run.startedAt);
     if (needs.owners && needs.devices) await this.pullSubjects('users', undefined);

@@ -99,10 +99,17 @@ function holding(reader: PullReader): PullStore {
     movement: (...form) => reader.movement(...form),
     acceptances: () => reader.acceptances(),
     presentPrints: (kind, key) => reader.presentPrints(kind, key),
-    coverage: async () => [...(await reader.coverage()), ...(held.coverage ? [held.coverage] : [])],
+    newSignals: () => reader.newSignals(),
+    hasNewSignals: () => reader.hasNewSignals(),
+    coverage: async () => [
+      ...(await reader.coverage()),
+      ...(held.coverage ? [held.coverage] : []),
+      ...(held.signals?.coverage ?? []),
+    ],
     async *events(fromMs, type) {
       yield* reader.events(fromMs, type);
-      yield held.events.filter((event) => type === undefined || event.type === type);
+      const all = [...held.events, ...(held.signals?.events ?? [])];
+      yield all.filter((event) => type === undefined || event.type === type);
     },
     observeEvents: async (observed) => {
       held = observed;

@@ -49,6 +49,7 @@ import {
 import { healthRoutes, metricsRoute, openapiRoute, pointerRoute } from './routes/health.ts';
 import { reportRoute, runAnswered, triggerRoute } from './routes/runs.ts';
 import { loginRoutes, signInLinkRoute, signInRoutes } from './routes/sign-in.ts';
+import { signalRoute } from './routes/signals.ts';
 import { streamRoute } from './routes/stream.ts';
 import { RETURN_MAX } from './sign-in.ts';
 
@@ -427,6 +428,7 @@ export function createHttpApp(deps: HttpDeps, pages?: Pages): Hono<Env> {
     signInLinkRoute(deps),
     ...loginRoutes({ signInAt: () => deps.signIn, log: deps.log }),
     openapiRoute(() => document()),
+    ...(deps.signals ? [signalRoute(deps.signals)] : []),
     ...(pages
       ? [
           ...pages.routes,

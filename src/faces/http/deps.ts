@@ -18,6 +18,7 @@ import type { Clock, Log } from '../../domain/ports.ts';
 import type { ProgressStep, ReplaysBeside, ReportFormat, WorkProgress } from '../../domain/replay.ts';
 import type { Mode, Rule } from '../../domain/rule.ts';
 import type { RunTrigger } from '../../domain/run.ts';
+import type { SignalReceiving } from '../../domain/signal.ts';
 import type { RunRecord } from '../../domain/store.ts';
 import type {
   AuditReader,
@@ -261,6 +262,8 @@ export interface HttpDeps {
   verifyToken(token: string): Caller | undefined;
   signIn: SignIn;
   passkeys: PasskeysPort;
+  /** Absent: this process takes no signals. */
+  signals?: SignalReceiving | undefined;
   /** Of the pages of persons; absent: there are none. */
   people?: PeoplePort | undefined;
   /** TRUSTWARD_PUBLIC_URL, without a slash at its end. */

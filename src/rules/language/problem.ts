@@ -66,7 +66,8 @@ export function checkedBy<T>(
     const where = place.length === 0 ? what : `\`${pathText(place)}\``;
     const [key] = issue.code === 'unrecognized_keys' ? issue.keys : [];
     const hint = key === undefined ? '' : didYouMean(key, members);
-    problems.add('format', key === undefined ? place : [...place, key], `${where} ${wordsOf(issue, value)}${hint}`);
+    const words = (issue.code === 'invalid_key' && issue.issues[0]?.message) || wordsOf(issue, value);
+    problems.add('format', key === undefined ? place : [...place, key], `${where} ${words}${hint}`);
   }
   return read.data;
 }

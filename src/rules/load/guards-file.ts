@@ -7,6 +7,7 @@ import { type Fact, type Facts, isFacts, showLiteral } from '../../domain/facts.
 import type { GivenSource } from '../../domain/given-facts.ts';
 import { allOf, type Guard, type Guards } from '../../domain/guards.ts';
 import { nameKey } from '../../domain/identity.ts';
+import type { Transmitter } from '../../domain/signal.ts';
 import { isOverlong, KEPT_NAME_BYTES_MAX } from '../../domain/subjects.ts';
 import { ownPart } from '../language/expression.ts';
 import type { LoadedGuards, LoadedRule } from '../language/loaded-rule.ts';
@@ -14,6 +15,7 @@ import { type Place, Problems, type RuleProblem } from '../language/problem.ts';
 import { type KnownNames, ownersOf, readApprovals, readOwners } from './approvals-file.ts';
 import { isListFile } from './named-lists.ts';
 import { readRuleText } from './rule-text.ts';
+import { isSignalsFile, meaningOfSignals } from './signals-file.ts';
 import { isSourcesFile, meaningOfSources } from './sources-file.ts';
 
 const ASK_MAX = 1_000;
@@ -24,7 +26,7 @@ const FIELDS = Object.keys(SELECTOR_FIELDS);
 
 /** Wherever it lies: one that is not at the top of a folder is refused, and no rule. */
 export function isGuardsFile(file: string): boolean {
-  return /^(guards|approvals|sources)\.(ya?ml|json)$/.test(basename(file)) && !isListFile(file);
+  return /^(guards|approvals|sources|signals)\.(ya?ml|json)$/.test(basename(file)) && !isListFile(file);
 }
 
 /** Neither guards nor a list, nor the signatures of a stored set. */
@@ -35,16 +37,24 @@ export function isRuleFile(file: string): boolean {
 /** Of a file below the top of its folder. */
 function misplaced(file: string): RuleProblem {
   const message =
-    'guards, approvals and sources are read at the top of a folder of rules alone: move the file there, or give it another name if it is a rule';
+    'guards, approvals, sources and signals are read at the top of a folder of rules alone: move the file there, or give it another name if it is a rule';
   return { file, line: 1, column: 1, code: 'format', message };
 }
 
-/** Undefined without such a file. Never throws. `inFolder`: its path there; of a stored set it was asked before, and its names too. `sources`: read before the rules. */
+/** Where facts and signals come from. */
+export interface Elsewhere {
+  sources?: readonly GivenSource[];
+  transmitters?: readonly Transmitter[];
+}
+
+const isOfElsewhere = (file: string) => isSourcesFile(file) || isSignalsFile(file);
+
+/** Undefined without such a file. Never throws. `inFolder`: its path there; of a stored set it was asked before, and its names too. The last: read before the rules. */
 export function readGuards(
   files: Iterable<readonly [file: string, text: string | RuleProblem, inFolder?: string]>,
   rules: KnownNames['rules'],
   names?: KnownNames,
-  sources: readonly GivenSource[] = [],
+  { sources = [], transmitters = [] }: Elsewhere = {},
 ): {
   guards: LoadedGuards | undefined;
   problems: RuleProblem[];
@@ -54,7 +64,7 @@ export function readGuards(
   for (const [file, text, inFolder] of files) {
     if (inFolder?.includes('/')) problems.push(misplaced(file));
     else if (typeof text !== 'string') problems.push({ ...text, file });
-    else if (isSourcesFile(file)) kept.push({ file, text });
+    else if (isOfElsewhere(file)) kept.push({ file, text });
     else {
       const one = readFile(text, file, names, owned);
       problems.push(...one.problems);
@@ -65,7 +75,11 @@ export function readGuards(
   if (kept.length === 0) return { guards: undefined, problems };
   const { approvals, ...guards } = allOf(read);
   const owners = approvals?.owners && { owners: ownersOf(approvals.owners, rules) };
-  const more = { ...(approvals && { approvals: { ...approvals, ...owners } }), ...(sources.length > 0 && { sources }) };
+  const more = {
+    ...(approvals && { approvals: { ...approvals, ...owners } }),
+    ...(sources.length > 0 && { sources }),
+    ...(transmitters.length > 0 && { transmitters }),
+  };
   return { guards: { ...guards, ...more, files: kept }, problems };
 }
 
@@ -83,12 +97,12 @@ export function filesOf(rules: readonly LoadedRule[]): Map<string, string> {
 /** For the hash of a set: what decides, and the reasons that people read. A set without guards has the hash that it had before there were any. */
 export function meaningOf(guards: LoadedGuards | undefined): Fact[] {
   if (!guards) return [];
-  const sources = meaningOfSources(guards.sources ?? []);
-  if (guards.files.every(({ file }) => isSourcesFile(file))) return sources;
+  const elsewhere = [...meaningOfSources(guards.sources ?? []), ...meaningOfSignals(guards.transmitters ?? [])];
+  if (guards.files.every(({ file }) => isOfElsewhere(file))) return elsewhere;
   const asked = guards.ask.map(({ selector: { field, value }, reason }) => [field, value, reason ?? null]);
   const { approvals } = guards;
   const people = approvals ? [{ approvals: JSON.stringify(approvals) }] : [];
-  return [{ guards: [asked, guards.lastDevice, guards.perDay ?? null] }, ...people, ...sources];
+  return [{ guards: [asked, guards.lastDevice, guards.perDay ?? null] }, ...people, ...elsewhere];
 }
 
 const NONE: Guards = { ask: [], lastDevice: false, perDay: undefined };

@@ -46,6 +46,7 @@ import {
   readRuleText,
   ruleSchema,
 } from './rule-text.ts';
+import { readSignals } from './signals-file.ts';
 import type { TextRead } from './signatures.ts';
 import { readSources } from './sources-file.ts';
 
@@ -574,8 +575,9 @@ export async function loadRules(
   problems.push(...ofLists);
   const ofSet = await texts(isGuardsFile, 'file of guards');
   const { sources, problems: ofSources } = readSources(ofSet);
-  problems.push(...ofSources);
-  const withLists = { ...options, lists, sources };
+  const { transmitters, problems: ofSignals } = readSignals(ofSet);
+  problems.push(...ofSources, ...ofSignals);
+  const withLists = { ...options, lists, sources, transmitters };
   for (const [file, text] of await texts(isRuleFile, 'rule')) {
     const parsed =
       typeof text === 'string'
@@ -590,7 +592,7 @@ export async function loadRules(
   }
   rules.sort((a, b) => (a.id < b.id ? -1 : 1));
   const set = problems.length === 0 ? { rules, actions: options.traits } : undefined;
-  const { guards, problems: ofGuards } = readGuards(ofSet, rules, set, sources);
+  const { guards, problems: ofGuards } = readGuards(ofSet, rules, set, { sources, transmitters });
   const hash = digestOf([...rules.map(({ id, hash }) => [id, hash]), ...meaningOf(guards)]);
   return { rules: guardedBy(rules, guards), problems: [...problems, ...ofGuards].sort(byPosition), hash, lists, read };
 }
@@ -604,14 +606,15 @@ export function parseRuleSet(
   const { lists, problems } = readLists(those(isListFile));
   const ofSet = those(isGuardsFile);
   const { sources, problems: ofSources } = readSources(ofSet);
-  problems.push(...ofSources);
+  const { transmitters, problems: ofSignals } = readSignals(ofSet);
+  problems.push(...ofSources, ...ofSignals);
   const rules: LoadedRule[] = [];
   for (const [file, text] of those(isRuleFile)) {
-    const parsed = parseRule(text, file, { ...options, lists, sources });
+    const parsed = parseRule(text, file, { ...options, lists, sources, transmitters });
     if ('rule' in parsed) rules.push(parsed.rule);
     else problems.push(...parsed.problems);
   }
-  const { guards, problems: ofGuards } = readGuards(ofSet, rules, undefined, sources);
+  const { guards, problems: ofGuards } = readGuards(ofSet, rules, undefined, { sources, transmitters });
   return { rules: guardedBy(rules, guards), problems: [...problems, ...ofGuards] };
 }
 

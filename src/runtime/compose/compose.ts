@@ -435,7 +435,7 @@ export interface Composition {
   /** The embedded console's address; undefined with a real API. */
   embedded: string | undefined;
   /** For metrics: it is read, and heard of. */
-  store: Pick<SqlStore, 'figures' | 'lastFindings' | 'diskUse' | 'onAudited'>;
+  store: Pick<SqlStore, 'figures' | 'lastFindings' | 'diskUse' | 'onAudited' | 'signalBox'>;
   /** Of the HTTP endpoint. */
   tokens: TokenStore;
   answers: AnswerStore;

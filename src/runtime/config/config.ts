@@ -344,16 +344,18 @@ function readWindowSettings(reader: ConfigReader, timeZone: string): WindowSetti
 }
 
 /** A rule can be off; a run that does nothing makes no sense. */
-function readSourceAccess(reader: ConfigReader): Config['sources'] {
-  const caFile = reader.text('TRUSTWARD_SOURCE_CA');
-  const [hosts, privateHosts] = ['TRUSTWARD_SOURCE_HOSTS', 'TRUSTWARD_SOURCE_PRIVATE_HOSTS'].map((name) =>
+/** `of`: what is read: sources of facts, or signals. */
+function readAccess(reader: ConfigReader, of: 'SOURCE' | 'SIGNAL'): Config['sources'] {
+  const ca = `TRUSTWARD_${of}_CA`;
+  const caFile = reader.text(ca);
+  const [hosts, privateHosts] = [`TRUSTWARD_${of}_HOSTS`, `TRUSTWARD_${of}_PRIVATE_HOSTS`].map((name) =>
     hostsIn(reader.text(name)),
   );
   return {
-    folder: reader.text('TRUSTWARD_SOURCES'),
+    folder: reader.text(`TRUSTWARD_${of}S`),
     hosts: [...(hosts ?? []), ...(privateHosts ?? [])],
     privateHosts: privateHosts ?? [],
-    ca: caFile === undefined ? undefined : readText(caFile, 'TRUSTWARD_SOURCE_CA', 'TRUSTWARD_SOURCE_CA', reader),
+    ca: caFile === undefined ? undefined : readText(caFile, ca, ca, reader),
     variable: (name) => reader.text(name),
   };
 }
@@ -421,6 +423,8 @@ export interface Config extends HistorySettings {
   metricsListen: Address | undefined;
   /** Undefined: no heartbeat is sent. */
   heartbeat: Destination | undefined;
+  /** Which transmitters of signals may be asked, and where their secrets and keys are. */
+  signals: Omit<SourceAccess, 'addressesOf'>;
   mail: MailSettings;
   windows: WindowSettings;
   /** A person who changes something names a ticket or change number. */
@@ -463,7 +467,7 @@ export function readConfig(env: Environment, flags: Flags = {}, organization?: s
     database,
     rulesDir: flags.rules ?? rules ?? 'rules',
     rulesSigners: reader.text('TRUSTWARD_RULES_SIGNERS'),
-    sources: readSourceAccess(reader),
+    sources: readAccess(reader, 'SOURCE'),
     schedule: scheduleIn(reader, flags.schedule, demo),
     watchMs: reader.watch(flags.watch, demo ? '5s' : '30s'),
     mode: reader.flag('--mode', flags.mode, RUN_MODES) ?? modeCap ?? (demo ? 'enforce' : 'dry-run'),
@@ -505,6 +509,7 @@ export function readConfig(env: Environment, flags: Flags = {}, organization?: s
     people: readPeople(reader, notify.publicUrl, database),
     metricsListen: reader.metricsListen(),
     heartbeat: mayLack.includes('secrets') ? undefined : readHeartbeat(reader),
+    signals: readAccess(reader, 'SIGNAL'),
     mail: readMailSettings(reader, timeZone),
     windows: readWindowSettings(reader, timeZone),
     requiresReference: readRequiresReference(reader),

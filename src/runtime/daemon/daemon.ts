@@ -20,6 +20,7 @@ import { foldersIn, watchFolders } from '../../rules/active/rule-holder.ts';
 import { rulesThatLose } from '../../rules/compile/expressions.ts';
 import { meaningOf } from '../../store/store-fault.ts';
 import type { Composition } from '../compose/compose.ts';
+import { composeSignals } from '../compose/signals.ts';
 import type { Config } from '../config/config.ts';
 import { Measuring } from '../metrics/measuring.ts';
 import type { MetricSources } from '../metrics/shared-gauges.ts';
@@ -129,8 +130,10 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
   const tokenPlace = token ? token.file : 'TRUSTWARD_TOKEN';
   const register = await tokenRegister(composition, token?.token ?? (config.token as string));
   const signIn = signInOf(composition, register, () => listening.url);
+  const signals = composeSignals(composition, () => state.watch.wake());
   const deps: HttpDeps = {
     ...composedDeps(composition, state.ports(register)),
+    signals: signals.receiving,
     ...{ verifyToken: (token) => register.verify(token), signIn, rateLimits: config.rateLimits },
   };
   const at = config.people.listen;
@@ -159,6 +162,7 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
   const backups = state.backups?.untilEnding(ending.asked);
   const looks = state.watch.untilEnding(ending.asked);
   const sources = composition.given.untilEnding(ending.asked);
+  const polls = signals.poller.untilEnding(ending.asked);
   const evidence = dailyEvidenceOf(composition).untilEnding(ending.asked);
   const ruleWatch = watchFolders(
     [...foldersIn(config.rulesDir), ...(config.rulesSigners === undefined ? [] : [config.rulesSigners])],
@@ -184,6 +188,7 @@ export async function startDaemon(composition: Composition): Promise<Daemon> {
         ending.until('the work under way', state.queue.stop()),
         ruleWatch.stop(),
         looks,
+        ending.until('the polls of signals', polls),
         ending.until('the files of credentials', secretFiles),
         ending.until('the sources of facts', sources),
         ending.until('the backup', backups ?? Promise.resolve()),

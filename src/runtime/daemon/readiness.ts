@@ -73,6 +73,8 @@ export class Watch {
   /** The number of scheduled runs when the last extra whole run was asked for. */
   private wholeAfter: number | undefined;
   private strangersAtMs: number | undefined;
+  private isWoken = false;
+  private woken: AbortController | undefined;
 
   constructor(private readonly parts: WatchParts) {
     const none = { looks: 0, failed: 0, runs: 0, wholeRuns: 0, events: 0, named: 0, strangers: 0, unread: 0 };
@@ -94,11 +96,27 @@ export class Watch {
     const { everyMs, clock } = this.parts;
     let tookMs = 0;
     while (everyMs > 0 && !ending.aborted) {
-      await clock.sleep(Math.max(everyMs - tookMs, everyMs / 4), ending).catch(() => {}); // the end of the process ends the wait
+      await this.wait(Math.max(everyMs - tookMs, everyMs / 4), tookMs / 4, ending);
       const begunMs = clock.monotonicMs();
       if (!ending.aborted) await this.lookOnce(ending);
       tookMs = clock.monotonicMs() - begunMs;
     }
+  }
+
+  /** Signals have come: the next look is made at once. It returns at once. */
+  wake(): void {
+    this.isWoken = true;
+    this.woken?.abort();
+  }
+
+  /** The next look comes after that, or when it is woken, which leaves some time to other work between two looks. */
+  private async wait(ms: number, leastMs: number, ending: AbortSignal): Promise<void> {
+    const { clock } = this.parts;
+    this.woken = new AbortController();
+    // The end of the process ends the wait, too.
+    if (!this.isWoken) await clock.sleep(ms, AbortSignal.any([ending, this.woken.signal])).catch(() => {});
+    if (this.isWoken && leastMs > 0) await clock.sleep(leastMs, ending).catch(() => {});
+    this.isWoken = false;
   }
 
   /** INVARIANT: at most one look or extra run waits for its turn: the next look comes after both. */

@@ -16,6 +16,7 @@ import type { AuditListener } from '../../store/postgres/lease-statements.ts';
 import { Asks, PostgresReplays } from '../../store/postgres/pool.ts';
 import { type Composition, composeEngine } from '../compose/compose.ts';
 import type { PostgresServer } from '../compose/postgres.ts';
+import { composeSignals } from '../compose/signals.ts';
 import type { Config } from '../config/config.ts';
 import type { MayLack } from '../config/name-reader.ts';
 import { composedDeps, tokenRegister } from '../daemon/http-deps.ts';
@@ -229,6 +230,9 @@ interface Within {
   token: string | undefined;
 }
 
+/** Signals that come meanwhile are looked at together. */
+const WOKEN_MS = 500;
+
 /** Reading and stopping need neither: what needs them says that they are missing. */
 export const WITHOUT: MayLack = ['secrets', 'webhooks'];
 
@@ -269,6 +273,13 @@ export async function openOrganization(config: Config, within: Within): Promise<
   );
   const secretFiles = composition.secretFiles.untilEnding(signal);
   const asks = new Asks(server.pool, organization);
+  const woken = new Latest(
+    async () => {
+      await jobs.ask({ organization, kind: 'look', payload: null, same: 'signals' });
+      await clock.sleep(WOKEN_MS, signal).catch(() => {});
+    },
+    (error) => log.warn({ organization }, `workers could not be asked to look at signals: ${lineOf(error)}`),
+  );
   const deps: OpenedOrganization['deps'] = composedDeps(composition, {
     isDaemon: false,
     trigger: runsByJobs({ jobs, asks, reader: engine.store, organization, signal }),
@@ -284,6 +295,7 @@ export async function openOrganization(config: Config, within: Within): Promise<
     shownRun: namingFolders,
     metrics,
   });
+  deps.signals = composeSignals(composition, () => woken.ask()).receiving;
   const { rules } = composition;
   deps.ruleRefusal = () => rules.refusal?.map((line) => withoutPaths(line, config.rulesDir));
   return {

@@ -84,7 +84,7 @@ export interface Destination {
 }
 
 interface Sent {
-  method: 'GET' | 'POST';
+  method: 'GET' | 'POST' | 'PATCH';
   headers: Record<string, string>;
   body?: string;
 }
@@ -96,19 +96,45 @@ export async function sendChecked(
   signal: AbortSignal,
   resolve?: Resolve,
 ): Promise<Delivery> {
+  try {
+    const { status } = await askChecked(destination, sent, signal, { resolve });
+    if (status >= 200 && status < 300) return { ok: true, note: `status ${status}` };
+    const redirect = status >= 300 && status < 400 ? ': a redirect, which is not followed' : '';
+    return { ok: false, note: `status ${status}${redirect}` };
+  } catch (error) {
+    return { ok: false, note: faultWords(error) };
+  }
+}
+
+export interface Answered {
+  status: number;
+  /** Names in lower case. */
+  headers: IncomingMessage['headers'];
+  /** Empty where none was asked for. */
+  text: string;
+}
+
+/**
+ * The same request with its answer, in time and whole. `bytesMax`: of its body; 0: it is not read. Errors: AppError `usage` for an address that may not be
+ * reached, `api_answer` for a body that is too long, `api_unreachable` for none in time; those of node:https.
+ */
+export async function askChecked(
+  destination: Destination,
+  sent: Sent,
+  signal: AbortSignal,
+  { bytesMax = 0, resolve }: { bytesMax?: number; resolve?: Resolve | undefined } = {},
+): Promise<Answered> {
   const limit = AbortSignal.any([signal, AbortSignal.timeout(destination.timeoutMs)]);
   try {
     const { hostname } = destination.url;
     const addresses = await within(limit, publicAddressesOf(hostname, destination.allowPrivate, resolve));
     const checked: LookupFunction = (_host, options, done) =>
       options.all ? done(null, addresses) : done(null, addresses[0]?.address ?? '', addresses[0]?.family);
-    const status = await statusOf(destination, sent, checked, limit);
-    if (status >= 200 && status < 300) return { ok: true, note: `status ${status}` };
-    const redirect = status >= 300 && status < 400 ? ': a redirect, which is not followed' : '';
-    return { ok: false, note: `status ${status}${redirect}` };
+    return await answerOf(destination, sent, checked, { signal: limit, bytesMax });
   } catch (error) {
-    const isLate = limit.aborted && !signal.aborted;
-    return { ok: false, note: isLate ? `no answer within ${destination.timeoutMs} ms` : faultWords(error) };
+    if (limit.aborted && !signal.aborted)
+      throw new AppError('api_unreachable', `no answer within ${destination.timeoutMs} ms`);
+    throw error;
   }
 }
 
@@ -122,21 +148,33 @@ function within<T>(limit: AbortSignal, work: Promise<T>): Promise<T> {
   });
 }
 
-function statusOf(
+function answerOf(
   { url, ca }: Destination,
   { method, headers, body }: Sent,
   lookup: LookupFunction,
-  signal: AbortSignal,
-): Promise<number> {
+  { signal, bytesMax }: { signal: AbortSignal; bytesMax: number },
+): Promise<Answered> {
   // A connection of its own: a kept one could lead to an address that was checked long ago. The receiver proves its
   // identity, whatever the environment says of certificates.
   const agent = new Agent({ keepAlive: false, ca, rejectUnauthorized: true });
   const options: RequestOptions = { method, headers, lookup, agent, signal };
   return new Promise((resolve, reject) => {
     const sending = request(url, options, (answer: IncomingMessage) => {
-      answer.on('error', () => {}); // its body is ignored
-      resolve(answer.statusCode ?? 0);
-      answer.destroy();
+      const { statusCode: status = 0, headers: given } = answer;
+      if (bytesMax === 0) {
+        answer.on('error', () => {}); // its body is ignored
+        resolve({ status, headers: given, text: '' });
+        return answer.destroy();
+      }
+      const parts: Buffer[] = [];
+      let bytes = 0;
+      answer.on('error', reject);
+      answer.on('data', (part: Buffer) => {
+        bytes += part.byteLength;
+        if (bytes > bytesMax) answer.destroy(new AppError('api_answer', `its answer is longer than ${bytesMax} bytes`));
+        else parts.push(part);
+      });
+      answer.on('end', () => resolve({ status, headers: given, text: Buffer.concat(parts).toString('utf8') }));
     });
     sending.on('error', reject);
     sending.end(body);

@@ -47,6 +47,7 @@ const OWN_ALONE = [
   'TRUSTWARD_ADMIN_TOKEN_FILE',
   'TRUSTWARD_RULES',
   'TRUSTWARD_SOURCES',
+  'TRUSTWARD_SIGNALS',
   'TRUSTWARD_HEARTBEAT_URL',
   'TRUSTWARD_HEARTBEAT_URL_FILE',
 ];
@@ -70,7 +71,7 @@ export function environmentOf({ settings }: Pick<OrganizationFile, 'settings'>, 
   const mode = isMode(own) && most !== undefined ? (isMode(most) ? leastMode(own, most) : most) : own;
   // A credential of its own, in a file, takes the place of one that the environment has as a text.
   const inherited = Object.entries(base).filter(
-    ([name]) => !OWN_ALONE.includes(name) && !/^SOURCE_/.test(name) && !settings.has(`${name}_FILE`),
+    ([name]) => !OWN_ALONE.includes(name) && !/^(SOURCE|SIGNAL)_/.test(name) && !settings.has(`${name}_FILE`),
   );
   return { ...Object.fromEntries(inherited), ...Object.fromEntries(settings), [MODE]: mode };
 }
@@ -209,6 +210,7 @@ export interface Organization extends OrganizationFile {
     /** It has a mail server. */
     mails: boolean;
     readsSources: boolean;
+    asksForSignals: boolean;
   };
 }
 
@@ -314,10 +316,11 @@ async function addChecked(set: OrganizationSet, organization: OrganizationFile, 
 }
 
 function outlineOf(config: Config, mails: boolean): Organization['outline'] {
-  const { api, lists, mode, schedule, watchMs, rulesDir, rulesSigners, notify, sources } = config;
+  const { api, lists, mode, schedule, watchMs, rulesDir, rulesSigners, notify, sources, signals } = config;
   const webhooks = [...notify.webhooks.keys()];
   const own = { rulesDir, rulesSigners, address: api?.url ?? '', webhooks, mails };
-  return { lists, mode, schedule, watchMs, ...own, readsSources: sources.folder !== undefined };
+  const elsewhere = { readsSources: sources.folder !== undefined, asksForSignals: signals.hosts.length > 0 };
+  return { lists, mode, schedule, watchMs, ...own, ...elsewhere };
 }
 
 async function missingFolders({ file, settings, positionOf }: SettingsOfFile): Promise<OrganizationProblem[]> {

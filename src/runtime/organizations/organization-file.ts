@@ -51,6 +51,12 @@ const SETTINGS = {
     private_hosts: one('SOURCE_PRIVATE_HOSTS', 'list'),
     ca: one('SOURCE_CA', 'file'),
   },
+  signals: {
+    folder: one('SIGNALS', 'file'),
+    hosts: one('SIGNAL_HOSTS', 'list'),
+    private_hosts: one('SIGNAL_PRIVATE_HOSTS', 'list'),
+    ca: one('SIGNAL_CA', 'file'),
+  },
   alerts: { to: one('ALERTS_TO', 'list'), silence: one('ALERT_SILENCE'), quiet_hours: one('QUIET_HOURS', 'windows') },
   heartbeat: {
     url_file: one('HEARTBEAT_URL_FILE', 'secret'),

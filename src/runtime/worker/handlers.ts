@@ -32,6 +32,7 @@ import type { KnownRules } from '../../rules/load/read-rule.ts';
 import { Asks } from '../../store/postgres/pool.ts';
 import { type Composition, composeEngine, wouldFindNothing } from '../compose/compose.ts';
 import type { PostgresServer } from '../compose/postgres.ts';
+import { composeSignals } from '../compose/signals.ts';
 import { WorkerMeasuring } from '../metrics/shared-gauges.ts';
 import { done, shown } from '../operations/acting.ts';
 import { readingOf } from '../operations/performer.ts';
@@ -169,6 +170,8 @@ function codeOf(error: unknown): ErrorCode {
 interface Worked {
   organizations: Organizations;
   server: PostgresServer;
+  /** Absent: whoever runs them looks by itself. */
+  jobs?: Pick<Jobs, 'ask'> | undefined;
   recording: DeskThread;
   knownRules: KnownRules;
   lastGood: LastGoodRules;
@@ -239,6 +242,17 @@ function workOf(worked: Worked): Record<JobKind, JobHandler> {
     deliver: (job) =>
       opened(worked, job, 'operator', async ({ notifications }) => {
         await notifications.afterwards();
+        return null;
+      }),
+    signals: (job) =>
+      opened(worked, job, 'operator', async (composition) => {
+        let hasArrived = false;
+        const { poller } = composeSignals(composition, () => {
+          hasArrived = true;
+        });
+        await poller.once();
+        const { organization } = job;
+        if (hasArrived) await worked.jobs?.ask({ organization, kind: 'look', payload: null });
         return null;
       }),
     sources: (job) =>
@@ -534,7 +548,7 @@ async function openWorkerPort({ listen, allowedHosts }: PortSettings, parts: Por
 // A process that works for all organizations, beside any number of its kind on any machines: it keeps their schedules
 // and carries out their jobs.
 
-interface WorkerParts extends Worked {
+interface WorkerParts extends Omit<Worked, 'jobs'> {
   jobs: Jobs;
   clock: Clock;
   /** Organizations worked on at the same time, and other jobs beside them. */
@@ -570,7 +584,7 @@ export async function startWorker({ jobs, concurrency, port, clock, ...worked }:
   const listening = port && (await openWorkerPort(port, shown));
   try {
     const ids = () => new Set(organizations.all().map(({ id }) => id));
-    const handlers = handlersOf(worked, watch);
+    const handlers = handlersOf({ ...worked, jobs }, watch);
     working = await jobs.work({ handlers, concurrency, organizations: ids, signal: ending.asked });
   } catch (error) {
     await listening?.close(0);
@@ -585,10 +599,12 @@ export async function startWorker({ jobs, concurrency, port, clock, ...worked }:
 }
 
 const TIMES_MOST = 1_000;
+/** Polls are short ones: a look follows as soon as there is something. */
+const SIGNALS_MS = 10_000;
 
 function schedulesOf({
   id: organization,
-  outline: { schedule, watchMs, webhooks, mails, readsSources },
+  outline: { schedule, watchMs, webhooks, mails, readsSources, asksForSignals },
 }: WorkedOn): JobSchedule[] {
   const run: JobSchedule = {
     organization,
@@ -600,6 +616,7 @@ function schedulesOf({
     run,
     ...(watchMs > 0 ? [every(organization, 'look', watchMs)] : []),
     ...(webhooks.length > 0 || mails ? [every(organization, 'deliver', MINUTE_MS)] : []),
+    ...(asksForSignals ? [every(organization, 'signals', SIGNALS_MS)] : []),
     ...(readsSources ? [every(organization, 'sources', MINUTE_MS)] : []),
     every(organization, 'retention', DAY_MS),
   ];

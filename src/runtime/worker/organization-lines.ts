@@ -34,6 +34,7 @@ export interface WorkedOn {
     webhooks: readonly string[];
     mails: boolean;
     readsSources: boolean;
+    asksForSignals: boolean;
   };
 }
 
@@ -90,7 +91,8 @@ function onlyOne(env: Environment, flags: Flags): Organizations {
     if (id !== DEFAULT_ORGANIZATION) throw notConfigured(id);
     return readConfig(env, flags, DEFAULT_ORGANIZATION, mayLack);
   };
-  const { schedule, watchMs, mode, rulesDir, rulesSigners, notify, mail, sources } = read(DEFAULT_ORGANIZATION);
+  const { schedule, watchMs, mode, rulesDir, rulesSigners, notify, mail, sources, signals } =
+    read(DEFAULT_ORGANIZATION);
   const [webhooks, mails] = [[...notify.webhooks.keys()], mail.smtp !== undefined];
   const outline = {
     schedule,
@@ -101,6 +103,7 @@ function onlyOne(env: Environment, flags: Flags): Organizations {
     webhooks,
     mails,
     readsSources: sources.folder !== undefined,
+    asksForSignals: signals.hosts.length > 0,
   };
   const one = { id: DEFAULT_ORGANIZATION, name: DEFAULT_ORGANIZATION, outline };
   return {

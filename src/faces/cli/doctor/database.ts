@@ -24,6 +24,7 @@ import { lostFactsText } from '../../../domain/lists.ts';
 import { beyondHistoryText } from '../../../domain/look-back.ts';
 import { stopText } from '../../../domain/operator.ts';
 import { MODES, rulesThatWarn } from '../../../domain/rule.ts';
+import type { TransmitterState } from '../../../domain/signal.ts';
 import { distrustedNow } from '../../../domain/snapshot.ts';
 import type { RecordReader, WorkReader } from '../../../domain/store-ports.ts';
 import type { Source } from '../../../domain/subjects.ts';
@@ -158,6 +159,7 @@ async function contentChecks(
       ...(stop ? [warning('stop', stopText(stop), '`trustward resume --reason …` when it is over')] : []),
       ...(await sourceChecks(reader)),
       ...(await givenChecks(database, rules)),
+      ...signalChecks(await reader.transmitterStates(), rules),
       ...(await needlessExemptions(reader)),
       ...(await needlessGuards(reader, guardsOf(rules)?.ask ?? [])),
       ...(await inboxChecks(reader)),
@@ -174,6 +176,38 @@ async function sourceChecks(reader: Pick<RecordReader, 'runsOverLists'>): Promis
     return warning('sources', showHidden(text), 'docs/operating.md, under A source is not trusted');
   });
 }
+
+/** Of each transmitter: when it was last heard of, how much came, and what was refused why. */
+function signalChecks(states: readonly TransmitterState[], rules: readonly LoadedRule[]): Check[] {
+  const nowMs = systemClock.nowMs();
+  return (guardsOf(rules)?.transmitters ?? []).map(({ name, heartbeatMs, stream, delivery }) => {
+    const title = `transmitter ${name}`;
+    const state = states.find((one) => one.name === name);
+    const { counts = {}, contactAt, known, stream: streamed } = state ?? {};
+    const { accepted = 0, repeated = 0, unknown = 0, ...refused } = counts;
+    const why = Object.entries(refused).map(([reason, count]) => `${count} for ${reason}`);
+    const text = [
+      contactAt === undefined ? 'nothing has come yet' : `last heard of: ${ageText(contactAt, nowMs)}`,
+      `${countOfWords(accepted, 'signal')} accepted (${unknown} about nobody known, ${repeated} repeated)`,
+      ...(why.length > 0 ? [`refused: ${why.join(', ')}`] : []),
+      known
+        ? `nothing is missing from ${timeText(known.fromMs)} to ${timeText(known.toMs)}`
+        : 'nothing proves that none is missing',
+      ...(streamed && streamed.status !== 'unknown' ? [`its stream is ${streamed.status}`] : []),
+      ...(streamed?.fault
+        ? [`it cannot be asked since ${timeText(streamed.fault.sinceMs)}: ${streamed.fault.text}`]
+        : []),
+    ];
+    const isAsked = delivery.method === 'poll' || stream !== undefined;
+    const isSilent = isAsked && nowMs - (known?.toMs ?? 0) > LATE_HEARTBEATS * heartbeatMs;
+    const isOff = streamed?.status === 'paused' || streamed?.status === 'disabled';
+    return streamed?.fault || isSilent || isOff || contactAt === undefined
+      ? warning(title, showHidden(text.join('; ')), 'docs/signals.md, under When signals are missing')
+      : ok(title, showHidden(text.join('; ')));
+  });
+}
+
+const LATE_HEARTBEATS = 3;
 
 /** A problem of a row is named with its number: a person has to look there. */
 async function givenChecks(database: Database, rules: readonly LoadedRule[]): Promise<Check[]> {

@@ -9,6 +9,7 @@ import { METRICS_PATH, NO_ORGANIZATION, ORGANIZATIONS, ORGANIZATIONS_PATH } from
 import { type Caller, hashOfToken } from '../../../domain/endpoint-token.ts';
 import { lineOf } from '../../../domain/errors.ts';
 import type { Clock } from '../../../domain/ports.ts';
+import { NO_TRANSMITTER } from '../../../domain/signal.ts';
 import { documentSource, type Guards, guardedApp, type Identity, leadToSession } from '../app.ts';
 import { bearerOf, callerOf } from '../auth.ts';
 import { RateLimit } from '../deps.ts';
@@ -19,6 +20,7 @@ import { Problem, problemResponse, UNFORESEEN } from '../problem.ts';
 import { type Ctx, type Env, json, leadTo, type Route, readQuery, routeOf } from '../route.ts';
 import { healthRoutes, metricsRoute, openapiRoute } from '../routes/health.ts';
 import { loginRoutes } from '../routes/sign-in.ts';
+import { refused, SIGNAL_PATH } from '../routes/signals.ts';
 import { personsOf, SignIn, type SigningIn } from '../sign-in.ts';
 import {
   OpenedOrganizations,
@@ -452,6 +454,12 @@ export function createOrganizationsApp(given: OrganizationsParts, pages: Organiz
     const { id } = asked.organization;
     if (parts.peopleHost === undefined && isPersonPath(pathWithin(raw, asked))) return people.fetch(raw, env);
     if (isAsset(pathWithin(raw, asked))) return strangers.fetch(raw, { ...env, mount: asked });
+    // Whoever pushes has no token of ours: the organization's own transmitters are asked.
+    if (raw.method === 'POST' && SIGNAL_PATH.test(pathWithin(raw, asked))) {
+      const known = lines.find((each) => each.id === id);
+      if (!known) return refused(404, NO_TRANSMITTER);
+      return answered(raw, env, id, { ...asked, organization: { id, name: known.name } });
+    }
     let isMember: boolean;
     try {
       isMember = await who.belongsTo(raw, id);
