@@ -1,7 +1,7 @@
 // sources: the last good table of each source, and how its newest reading ended, kept in a folder beside the database: another process, and the same
 // one after a restart, goes on with them. A table is a file named by its hash; what its times are is in the file of its source, which is replaced last.
 import { createHash } from 'node:crypto';
-import { readdir, readFile, rm } from 'node:fs/promises';
+import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeFolder, writeWhole } from '../base/files.ts';
 import { giveWay } from '../base/turns.ts';
@@ -64,7 +64,12 @@ export class GivenTables implements GivenFacts {
     this.states.set(name, state);
     if (this.folder === undefined) return;
     await makeFolder(this.folder, 0o700);
-    if (content) writeWhole(join(this.folder, tableFile(name, content.hash)), content.lines.join(''), 0o600);
+    if (content) {
+      // A table that a power cut spoiled is not of its hash, and read anew: it need not be on the disk before its state.
+      const file = join(this.folder, tableFile(name, content.hash));
+      await writeFile(`${file}.new`, content.pieces, { mode: 0o600 });
+      await rename(`${file}.new`, file);
+    }
     writeWhole(join(this.folder, `${name}.state`), JSON.stringify(state), 0o600);
     if (content) await this.remove((file) => isTableOf(file, name) && file !== tableFile(name, content.hash));
   }

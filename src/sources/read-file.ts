@@ -44,7 +44,7 @@ export async function readGivenFile(
     // The stream must not close the file, which is looked at afterwards.
     const texts = textOf(handle.createReadStream({ autoClose: false, start: 0 }), bytesMax);
     if (origin.format === 'json') {
-      rowsIn(parsed(await joined(texts), 'it'), origin.list, sink);
+      await rowsIn(parsed(await joined(texts), 'it'), origin.list, sink);
     } else await readLines(texts, origin.format, true, sink);
     const after = await handle.stat({ bigint: true });
     if (after.size !== before.size || after.mtimeNs !== before.mtimeNs) return 'later';

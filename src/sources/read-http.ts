@@ -71,7 +71,7 @@ export async function readHttp(
       if (format !== 'json') await readLines(texts, format, !isMeasured(answer), sink);
       const text = format === 'json' ? await joined(texts) : '';
       const body = format === 'json' ? parsed(text, page === 0 ? 'the answer' : `page ${page + 1}`) : null;
-      const count = format === 'json' ? rowsIn(body, origin.list, sink, rows) : 0;
+      const count = format === 'json' ? await rowsIn(body, origin.list, sink, rows) : 0;
       rows += count;
       const print = `${pages?.by === 'number' ? '' : url.href} ${createHash('sha256').update(text).digest('base64')}`;
       if (count > 0 && seen.has(print))

@@ -1,5 +1,6 @@
 // sources: text → rows. CSV (RFC 4180), NDJSON, or the list in a JSON value; UTF-8. In: pieces of bytes or a value. Out: each row with its number, to
 // a sink. INVARIANT: what is malformed or may have been cut is an error as a whole, never a shorter list.
+import { giveWay } from '../base/turns.ts';
 import { AppError } from '../domain/errors.ts';
 import { type Fact, type Facts, isFacts, own } from '../domain/facts.ts';
 import type { GivenFormat } from '../domain/given-facts.ts';
@@ -17,6 +18,7 @@ export type Read = 'unchanged' | 'later' | { unchangedAtMs: number } | { atMs: n
 
 /** More than this is refused: what is read whole is held in memory. */
 export const BYTES_MAX = { csv: 512e6, ndjson: 512e6, json: 128e6 } as const satisfies Record<GivenFormat, number>;
+const ROWS_OF_TURN = 1_000;
 const CELL_CHARS_MAX = 65_536;
 const COLUMNS_MAX = 1_000;
 
@@ -99,17 +101,20 @@ export function parsed(text: string, what: string): Fact {
 }
 
 /** The rows in a JSON value; how many. */
-export function rowsIn(body: Fact, list: string | undefined, sink: RowSink, before = 0): number {
+export async function rowsIn(body: Fact, list: string | undefined, sink: RowSink, before = 0): Promise<number> {
   const rows = list === undefined ? body : memberOf(list)(body);
   const where = list === undefined ? 'it' : `\`${list}\` in it`;
   if (!Array.isArray(rows)) {
     const hint = list === undefined && isFacts(body) ? '; `list` names the member that has it' : '';
     throw unusable(`${where} is no list of rows${hint}`);
   }
-  rows.forEach((row, at) => {
-    if (!isFacts(row)) throw unusable(`row ${before + at + 1} is no object`);
-    sink.row(row, before + at + 1);
-  });
+  let number = before;
+  for (const row of rows) {
+    number += 1;
+    if (!isFacts(row)) throw unusable(`row ${number} is no object`);
+    sink.row(row, number);
+    if (number % ROWS_OF_TURN === 0) await giveWay();
+  }
   return rows.length;
 }
 

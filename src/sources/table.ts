@@ -1,6 +1,6 @@
 // sources: rows → a table of facts, each typed by the schema of its source. INVARIANT: nothing is guessed: a value of another type is left out and
 // counted, and a key that several rows have counts for none of them.
-import { createHash } from 'node:crypto';
+import { createHash, type Hash } from 'node:crypto';
 import { didYouMean } from '../base/nearest-name.ts';
 import { isoTime } from '../base/time.ts';
 import { giveWay } from '../base/turns.ts';
@@ -16,7 +16,10 @@ const TEXT_CHARS_MAX = 4_096;
 const TEXTS_MAX = 1_000;
 
 /** What a reading gives, before it has its times. */
-export type TableContent = Pick<FactTable, 'hash' | 'rows' | 'repeated' | 'found' | 'problems'> & { lines: string[] };
+export type TableContent = Pick<FactTable, 'hash' | 'rows' | 'repeated' | 'found' | 'problems'> & {
+  /** Its text, a line for each key in order. */
+  pieces: string[];
+};
 
 export class TableBuilder implements RowSink {
   private readonly rows = new Map<string, Facts>();
@@ -85,16 +88,17 @@ export class TableBuilder implements RowSink {
     if (this.found === 0) throw unusable('it has no row');
     if (this.keyless === this.found) throw unusable(`no row has a key in \`${this.source.key.from}\``);
     const { rows, repeated, problems } = this;
-    const lines: string[] = [];
-    for (const key of [...rows.keys()].sort()) {
-      lines.push(`${stringifyExact([key, rows.get(key)])}\n`);
-      if (lines.length % LINES_OF_TURN === 0) await giveWay();
+    const [pieces, hash]: [string[], Hash] = [[], createHash('sha256')];
+    const lines = linesOf(rows, repeated);
+    for (let next = lines.next(); !next.done; ) {
+      let piece = '';
+      for (let count = 0; count < LINES_OF_TURN && !next.done; count += 1, next = lines.next()) piece += next.value;
+      hash.update(piece);
+      pieces.push(piece);
+      await giveWay();
     }
-    for (const key of [...repeated].sort()) lines.push(`${stringifyExact([key])}\n`);
-    const hash = createHash('sha256');
-    for (const line of lines) hash.update(line);
     const found = { rows: this.found, keyless: this.keyless, wrong: this.wrong };
-    return { hash: hash.digest('hex'), rows, repeated, found, problems, lines };
+    return { hash: hash.digest('hex'), rows, repeated, found, problems, pieces };
   }
 
   private problem(number: number, what: string): void {
@@ -103,6 +107,11 @@ export class TableBuilder implements RowSink {
 }
 
 const LINES_OF_TURN = 1_000;
+
+function* linesOf(rows: ReadonlyMap<string, Facts>, repeated: ReadonlySet<string>): Generator<string> {
+  for (const key of [...rows.keys()].sort()) yield `${stringifyExact([key, rows.get(key)])}\n`;
+  for (const key of [...repeated].sort()) yield `${stringifyExact([key])}\n`;
+}
 
 const WRONG = Symbol('another type');
 
