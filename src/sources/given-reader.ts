@@ -119,10 +119,10 @@ export class GivenReader {
       const mark = kept ? state?.mark : undefined;
       const read = await this.read(source, { mark, nowMs, signal }, sink);
       if (read === 'later') return;
-      const over = (atMs: number) => ({ ...before, ...backOf(reading, nowMs, atMs) });
+      const over = { ...before, ...backOf(reading, nowMs) };
       if (kept && (read === 'unchanged' || 'unchangedAtMs' in read)) {
         const atMs = read === 'unchanged' ? kept.atMs : read.unchangedAtMs;
-        return await tables.keep(source, { ...over(atMs), mark, table: { ...kept, atMs, readAt: nowMs } });
+        return await tables.keep(source, { ...over, mark, table: { ...kept, atMs, readAt: nowMs } });
       }
       if (read === 'unchanged' || 'unchangedAtMs' in read)
         throw unusable('it answers that nothing changed, and was not read before');
@@ -130,11 +130,7 @@ export class GivenReader {
       demandWhole(content, reading, nowMs);
       const { hash, found, problems } = content;
       const table = { hash, found, problems, atMs: read.atMs, readAt: nowMs };
-      await tables.keep(
-        source,
-        { ...over(read.atMs), mark: read.mark, table },
-        hash === kept?.hash ? undefined : content,
-      );
+      await tables.keep(source, { ...over, mark: read.mark, table }, hash === kept?.hash ? undefined : content);
       if (reading.fault)
         log.info({ source: source.name }, `the source \`${source.name}\` is read again: ${found.rows} rows`);
     } catch (error) {
@@ -191,12 +187,12 @@ function isFailing({ source, fault }: GivenReading, nowMs: number): boolean {
   return fault !== undefined && nowMs - fault.sinceMs >= source.everyMs;
 }
 
-/** Where people were alerted of it, and the data that was read now is fresh. */
-function backOf(reading: GivenReading, nowMs: number, atMs: number): Pick<GivenState, 'back'> {
-  const { freshMs } = reading.source;
+/** Where people were alerted of it. Data that is still stale goes before it. */
+function backOf(reading: GivenReading, nowMs: number): Pick<GivenState, 'back'> {
   const isStale = reading.triedAt !== undefined && doubtOf(reading, nowMs) !== undefined;
-  if (nowMs - atMs > freshMs || !(isStale || isFailing(reading, nowMs))) return {};
-  return { back: { at: nowMs, sinceMs: reading.fault?.sinceMs ?? (reading.table?.atMs ?? nowMs) + freshMs } };
+  if (!isStale && !isFailing(reading, nowMs)) return {};
+  const sinceMs = reading.fault?.sinceMs ?? (reading.table?.atMs ?? nowMs) + reading.source.freshMs;
+  return { back: { at: nowMs, sinceMs } };
 }
 
 /** Errors: AppError `api_answer` where most rows are gone, as long as the earlier data counts. */

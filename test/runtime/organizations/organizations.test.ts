@@ -156,6 +156,8 @@ timing: { quiet_period: 20s }
         TRUSTWARD_RULES: 'elsewhere',
         TRUSTWARD_HEARTBEAT_URL: 'https://beat.example/another',
         TRUSTWARD_WEBHOOK_HOSTS: 'beat.example',
+        TRUSTWARD_SOURCES: '/secrets/of/another',
+        SOURCE_TOKEN: 'source-of-another',
       };
       const config = configOf(await only(base), base);
       expect(config.api).toEqual({

@@ -1,7 +1,16 @@
 // test: a worker of several organizations on real PostgreSQL: it keeps their schedules, does what people ask for, and an organization that cannot
 // be worked on harms no other.
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -151,6 +160,26 @@ describe.skipIf(hasNoPostgres)(`a worker${NEEDS_POSTGRES}`, () => {
       expect(existsSync(file('state', id, 'trustward.checkpoints'))).toBe(true);
     }
     expect(existsSync(file('state', 'acme', 'trustward.audit-key'))).toBe(true);
+  }, 300_000);
+
+  it('reads the sources of facts of an organization that has a folder for them, and nothing of another one', async () => {
+    writeFileSync(
+      file('rules', 'sources.yaml'),
+      'sources:\n  inventory:\n    key: { serial_number: serial }\n    fresh: 1d\n    every: 10s\n    fields: { owner: text }\n    file: { path: fleet.csv }\n',
+    );
+    mkdirSync(file('data'));
+    writeFileSync(file('data', 'fleet.csv'), 'serial,owner\nC1,Ada\n');
+    utimesSync(file('data', 'fleet.csv'), 1_700_000_000, 1_700_000_000);
+    await addOrganization('acme', `sources: { folder: ${file('data')} }\n`);
+    await addOrganization('beta');
+    await start();
+    await Promise.all(['acme', 'beta'].map((id) => untilRuns(id, 1)));
+    const state = file('state', 'acme', 'trustward.sources', 'inventory.state');
+    while (!existsSync(state)) await systemClock.sleep(100);
+    expect(JSON.parse(readFileSync(state, 'utf8'))).toMatchObject({
+      table: { found: { rows: 1 }, atMs: 1_700_000_000_000 },
+    });
+    expect(existsSync(file('state', 'beta', 'trustward.sources'))).toBe(false);
   }, 300_000);
 
   it('works on for others when the credential of one cannot be read, and says so', async () => {
