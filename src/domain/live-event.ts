@@ -12,13 +12,6 @@ export const LIVE_EVENTS = ['decision', 'outcome'] as const;
 export const EVENT_SCHEMAS = ['ocsf', 'cloudevents', 'cloudevents-ocsf'] as const;
 export type EventSchema = (typeof EVENT_SCHEMAS)[number];
 
-/** The media type of one event, and of several; without a schema, of our own JSON. */
-export const EVENT_TYPES: { readonly [schema in EventSchema]: { one: string; several: string } } = {
-  ocsf: { one: 'application/json', several: 'application/json' },
-  cloudevents: { one: 'application/cloudevents+json', several: 'application/cloudevents-batch+json' },
-  'cloudevents-ocsf': { one: 'application/cloudevents+json', several: 'application/cloudevents-batch+json' },
-};
-
 /** The records are as they are now: what became of them later shows too. Undefined: removed since. */
 export type LiveEvent = { entry: AuditEntry; rules: readonly string[]; isDryRun: boolean } & (
   | { event: 'decision'; decision: StoredDecision | undefined }

@@ -322,6 +322,7 @@ const ASKED: ReadonlySet<AuditKind> = new Set(DEEDS);
 function apiActivity(entry: AuditEntry) {
   const body = entryBody(entry);
   const [action, target, by] = [ownText(body, 'action') ?? '', ownText(body, 'target'), ownText(body, 'by')];
+  const resources = target ? { resources: [{ uid: target, ...TARGET }] } : {};
   if (entry.kind === 'intent.sent' && actWords(action, '').isCall) {
     const activity: Named = action.startsWith('delete_') ? [4, 'Delete'] : UPDATE;
     // Its answer is the outcome, which comes as an event of its own.
@@ -333,7 +334,7 @@ function apiActivity(entry: AuditEntry) {
       actor,
       api,
       src_endpoint: { svc_name: 'Trustward' },
-      ...resource(target),
+      ...resources,
     };
   }
   if (!ASKED.has(entry.kind) || by === undefined) return undefined;
@@ -342,15 +343,11 @@ function apiActivity(entry: AuditEntry) {
   const parts = { activity, severity, status: SUCCESS, message: `${by}: ${entry.kind}` };
   const { actor, way } = askedBy(by);
   const api = apiObject(entry.kind, 'Trustward', uidOf(entry), body);
-  return { ...basics(entry, 'api_activity', parts), actor, api, src_endpoint: { svc_name: way }, ...resource(target) };
+  return { ...basics(entry, 'api_activity', parts), actor, api, src_endpoint: { svc_name: way }, ...resources };
 }
 
 function apiObject(operation: string, service: string, uid: string, data: Facts): object {
   return { operation, service: { name: service }, request: { uid, data } };
-}
-
-function resource(target: string | undefined): object {
-  return target ? { resources: [{ uid: target, ...TARGET }] } : {};
 }
 
 /** `way`: `command line`, `page`, a token, or the provider that vouched for the person. */

@@ -7,13 +7,7 @@ import { isoTime, timeText } from '../../base/time.ts';
 import { giveWay } from '../../base/turns.ts';
 import type { AuditEntry } from '../../domain/audit-entry.ts';
 import { lineOf } from '../../domain/errors.ts';
-import {
-  EVENT_TYPES,
-  type EventSchema,
-  type LiveEvent,
-  type LiveReader,
-  liveEventsOf,
-} from '../../domain/live-event.ts';
+import { type EventSchema, type LiveEvent, type LiveReader, liveEventsOf } from '../../domain/live-event.ts';
 import type { Alert, FeedClaim, FeedPositions } from '../../domain/notification.ts';
 import type { Clock, Ids, Log, Random } from '../../domain/ports.ts';
 import type { AuditReader } from '../../domain/store-ports.ts';
@@ -291,7 +285,7 @@ class Feed {
 /** Others' schemas have no place for what is missing: a header names it. One event alone where no delivery has more. */
 function writtenIn(schema: EventSchema, { texts, gaps }: Batch, most: number): Omit<Sent, 'id'> {
   const isOne = most === 1 && texts.length === 1 && schema !== 'ocsf';
-  const type = EVENT_TYPES[schema][isOne ? 'one' : 'several'];
+  const type = schema === 'ocsf' ? 'application/json' : `application/cloudevents${isOne ? '' : '-batch'}+json`;
   const missing = gaps.map(({ from, to }) => `${from}-${to}`).join(', ');
   const headers = { 'Content-Type': type, ...(missing !== '' && { 'X-Trustward-Gaps': missing }) };
   return { body: isOne ? texts.join('') : `[${texts.join(',')}]`, headers };
