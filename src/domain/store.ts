@@ -13,7 +13,7 @@ import type { Stop } from './operator.ts';
 import type { CarriedPlan, Plan } from './plan.ts';
 import type { RolloutState } from './rollout.ts';
 import type { CheckFound, Run, RunFindings } from './run.ts';
-import type { NewSignals } from './signal.ts';
+import type { NewSignals, TransmitterState } from './signal.ts';
 import type { Baseline, Coverage, Movement } from './snapshot.ts';
 import type { Source, SubjectKind } from './subjects.ts';
 import type { VerdictName } from './verdict.ts';
@@ -229,6 +229,7 @@ export interface StoreFigures {
   /** When the newest completed run over all active rules ended. */
   lastCompletedAt: number | undefined;
   auditEntries: number;
+  transmitters: TransmitterState[];
 }
 
 /** What the newest run over lists that has findings found. */

@@ -14,6 +14,7 @@ import { FIRST_OF_RUN, firstRunSince, ONCE } from './lists.ts';
 import { readStop } from './operator.ts';
 import { type Db, type Dialect, OPEN, ofEach, type Work } from './queries.ts';
 import { runOfRow } from './rows.ts';
+import { transmitterStates } from './signal-box.ts';
 
 type Counted = { count: number; at: number | null };
 
@@ -67,6 +68,7 @@ export function* readFigures(db: Db, nowMs: number): Work<StoreFigures> {
     lastTrusted: [...(yield* db.all<StoreFigures['lastTrusted'][number]>(TRUSTED)), ...(yield* eventsKnown(db))],
     lastCompletedAt: (yield* db.get<Counted>(COMPLETED(dialect)))?.at ?? undefined,
     auditEntries: yield* count(ENTRIES),
+    transmitters: yield* transmitterStates(db),
   };
 }
 

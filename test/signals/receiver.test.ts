@@ -84,7 +84,9 @@ describe.each(databases())('signals in $name', (database) => {
     open.clock.pass(6 * 86_400_000);
     expect(await push(text)).toEqual({ status: 202 });
     expect(await stored()).toEqual([]);
-    expect((await state())?.counts).toEqual({ accepted: 1, repeated: 3, unknown: 1 });
+    expect((await open.store.figures()).transmitters).toMatchObject([
+      { name: 'idp', contactAt: open.clock.now, counts: { accepted: 1, repeated: 3, unknown: 1 } },
+    ]);
   });
 
   it('of many at once each is committed once, and none is acknowledged that is not', async () => {

@@ -363,6 +363,13 @@ function setFigures(metrics: Metrics, figures: StoreFigures, sourcesRead: Readon
   for (const { status, count } of figures.claims) metrics.set('trustward_claims', { status }, count);
   metrics.set('trustward_exemptions', {}, figures.exemptions);
   metrics.set('trustward_last_whole_run_timestamp_seconds', {}, seconds(figures.lastCompletedAt));
+  for (const { name: transmitter, counts, contactAt, known } of figures.transmitters) {
+    for (const [result, count] of Object.entries(counts))
+      metrics.set('trustward_signals', { transmitter, result }, count);
+    if (contactAt !== undefined)
+      metrics.set('trustward_transmitter_contact_timestamp_seconds', { transmitter }, contactAt / 1_000);
+    if (known) metrics.set('trustward_transmitter_known_timestamp_seconds', { transmitter }, known.toMs / 1_000);
+  }
   for (const { source, at, count } of figures.lastTrusted) {
     if (!sourcesRead.has(source)) continue;
     metrics.set('trustward_source_last_trusted_timestamp_seconds', { source }, seconds(at));

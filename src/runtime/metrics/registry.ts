@@ -96,6 +96,11 @@ export const RUNS = definitionsOf({
     '1 when the last run over lists could use a source that it needed, otherwise 0',
   'gauge trustward_source_records{source}': 'Records of a source in its last trusted reading',
   'counter trustward_source_untrusted_total{source,reason}': 'Readings that were not trusted, by each reason',
+  'gauge trustward_signals{transmitter,result}':
+    'Signals (SETs) of a transmitter since the database began, by result: accepted, of these unknown (about nobody known); repeated, or refused for this reason',
+  'gauge trustward_transmitter_contact_timestamp_seconds{transmitter}': 'When a transmitter was last heard of',
+  'gauge trustward_transmitter_known_timestamp_seconds{transmitter}':
+    'Until when no signal of a transmitter is missing; absent while nothing proves it',
   'counter trustward_decisions_total{rule,decision,reason}': 'New and changed decisions',
   'gauge trustward_claims{status}': 'Actions in force: their rule stands, or is missing or off',
   'gauge trustward_exemptions': 'Exemptions in force',

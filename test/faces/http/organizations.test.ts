@@ -1,6 +1,7 @@
 // http: an endpoint of several organizations: what leads to which, who may see what, and what is dropped.
 import { describe, expect, it } from 'vitest';
 import { AppError } from '../../../src/domain/errors.ts';
+import { NO_TRANSMITTER } from '../../../src/domain/signal.ts';
 import { openOrganizations, signIn } from '../../support/organizations.ts';
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
@@ -17,6 +18,23 @@ describe('a path', () => {
         expect((runs as { id: string }[]).map((run) => run.id)).toEqual([`${id}-run`, `${id}-dry`]);
       }
     }
+  });
+
+  it('of a transmitter leads to its organization without a token of ours; whether there is one of either shows in nothing', async () => {
+    const on = await openOrganizations(['alpha', 'beta']);
+    const receive = async (name: string) =>
+      name === 'idp' ? ({ status: 202 } as const) : ({ status: 404, ...NO_TRANSMITTER } as const);
+    for (const id of ['alpha', 'beta']) on.of(id).deps.signals = { receive };
+    const push = async (path: string) => {
+      const headers = { 'content-type': 'application/secevent+jwt' };
+      const answer = await on.app.request(path, { method: 'POST', body: 'a.b.c', headers });
+      return [answer.status, await answer.text(), [...answer.headers]];
+    };
+    expect((await push('/orgs/alpha/signals/idp'))[0]).toBe(202);
+    const none = await push('/orgs/alpha/signals/other');
+    expect(none[0]).toBe(404);
+    expect(await push('/orgs/gamma/signals/idp')).toEqual(none);
+    expect(on.of('beta').opened).toBe(0);
   });
 
   it('without an organization asks for one', async () => {

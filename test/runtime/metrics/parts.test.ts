@@ -112,7 +112,8 @@ describe('counts of commits, figures of the store, and what a scrape shows while
       await store.figures();
       await store.lastFindings();
       // The newest 50 runs by their index, once after each run.
-      const small = /^SCAN (runs USING INDEX runs_over_lists$|alerts|baselines|coverage|stop_switch|\(subquery-\d+\))/;
+      const small =
+        /^SCAN (runs USING INDEX runs_over_lists$|alerts|baselines|coverage|signal_counts|stop_switch|transmitters|\(subquery-\d+\))/;
       const scans = [...db.asked.keys()].flatMap((sql) =>
         db.planOf(sql).filter((one) => /^SCAN/.test(one) && !small.test(one)),
       );

@@ -20,7 +20,7 @@ import { Problem, problemResponse, UNFORESEEN } from '../problem.ts';
 import { type Ctx, type Env, json, leadTo, type Route, readQuery, routeOf } from '../route.ts';
 import { healthRoutes, metricsRoute, openapiRoute } from '../routes/health.ts';
 import { loginRoutes } from '../routes/sign-in.ts';
-import { refused, SIGNAL_PATH } from '../routes/signals.ts';
+import { SIGNAL_PATH, signalRoute } from '../routes/signals.ts';
 import { personsOf, SignIn, type SigningIn } from '../sign-in.ts';
 import {
   OpenedOrganizations,
@@ -413,6 +413,11 @@ export function createOrganizationsApp(given: OrganizationsParts, pages: Organiz
   const nobody = createPeopleApp({ ...guards, hosts: { ...hosts, listenHost } }, ofNobody, true);
   const failingPerson = failingApp({ ...guards, pages: ofNobody, document: documentSource([]) }, failures);
 
+  // As an organization without such a transmitter answers.
+  const none = { receive: async () => ({ status: 404, ...NO_TRANSMITTER }) as const };
+  const nothing = { identify: () => undefined, pages: undefined, document: documentSource([]) };
+  const nowhere = guardedApp({ ...guards, ...nothing }, [signalRoute(none)]);
+
   const failed = (request: Request, env: Env['Bindings'], error: unknown, to = failing) => {
     failures.set(request, error);
     return to.fetch(request, env);
@@ -457,7 +462,7 @@ export function createOrganizationsApp(given: OrganizationsParts, pages: Organiz
     // Whoever pushes has no token of ours: the organization's own transmitters are asked.
     if (raw.method === 'POST' && SIGNAL_PATH.test(pathWithin(raw, asked))) {
       const known = lines.find((each) => each.id === id);
-      if (!known) return refused(404, NO_TRANSMITTER);
+      if (!known) return nowhere.fetch(raw, { ...env, mount: asked });
       return answered(raw, env, id, { ...asked, organization: { id, name: known.name } });
     }
     let isMember: boolean;

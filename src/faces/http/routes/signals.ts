@@ -3,14 +3,13 @@
 import type { SignalReceiving } from '../../../domain/signal.ts';
 import { type Ctx, param, type Route, readBodyText } from '../route.ts';
 
-export const SIGNALS_PATH = '/signals';
 /** A path of one transmitter, as apps know it. */
 export const SIGNAL_PATH = /^\/signals\/[^/]+$/;
 
 export function signalRoute(receiving: SignalReceiving): Route {
   return {
     method: 'POST',
-    path: `${SIGNALS_PATH}/:name`,
+    path: '/signals/:name',
     scope: undefined,
     handle: (context) => answered(context, receiving),
   };
@@ -28,7 +27,7 @@ async function answered(context: Ctx, receiving: SignalReceiving): Promise<Respo
   return refused(answer.status, answer, headers);
 }
 
-export function refused(
+function refused(
   status: number,
   { err, description }: { err: string; description: string },
   headers: Record<string, string> = {},
