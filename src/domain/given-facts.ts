@@ -94,9 +94,9 @@ export interface FactTable {
 }
 
 /** A source as it stands: its last good table, and why a newer reading failed. */
-export interface GivenReading {
+export interface GivenReading<Table = FactTable> {
   source: GivenSource;
-  table: FactTable | undefined;
+  table: Table | undefined;
   /** When it was last tried; undefined: never. */
   triedAt: number | undefined;
   fault: { text: string; sinceMs: number } | undefined;
@@ -108,7 +108,10 @@ export interface GivenFacts {
 }
 
 /** Why none of its facts counts; undefined: they do. */
-export function doubtOf({ source, table, fault }: GivenReading, nowMs: number): string | undefined {
+export function doubtOf(
+  { source, table, fault }: GivenReading<Pick<FactTable, 'atMs'>>,
+  nowMs: number,
+): string | undefined {
   const why = fault ? `: ${fault.text}` : '';
   if (!table) return fault ? `it could not be read${why}` : 'it has not been read yet';
   const ageMs = nowMs - table.atMs;

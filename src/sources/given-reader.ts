@@ -3,16 +3,10 @@
 
 import { spanText, timeText } from '../base/time.ts';
 import { lineOf } from '../domain/errors.ts';
-import {
-  doubtOf,
-  type FactTable,
-  type GivenReading,
-  type GivenSecret,
-  type GivenSource,
-} from '../domain/given-facts.ts';
+import { doubtOf, type GivenSecret, type GivenSource } from '../domain/given-facts.ts';
 import type { Alert } from '../domain/notification.ts';
 import type { Clock, Log } from '../domain/ports.ts';
-import { type GivenState, type GivenTables, meaningOf } from './given-tables.ts';
+import { type GivenStanding, type GivenState, type GivenTables, meaningOf } from './given-tables.ts';
 import { openBelow, readGivenFile } from './read-file.ts';
 import { type Network, readHttp } from './read-http.ts';
 import { readPostgres } from './read-postgres.ts';
@@ -89,7 +83,7 @@ export class GivenReader {
     const nowMs = this.parts.clock.nowMs();
     const alerts: Alert[] = [];
     for (const source of sources) {
-      const { reading, state } = await this.parts.tables.read(source);
+      const reading = await this.parts.tables.standing(source);
       const { name } = source;
       const about = { source: name };
       const doubt = reading.triedAt === undefined ? undefined : doubtOf(reading, nowMs);
@@ -99,9 +93,9 @@ export class GivenReader {
       } else if (isFailing(reading, nowMs)) {
         const text = `source ${name} could not be read since ${timeText(reading.fault?.sinceMs ?? nowMs)}: ${reading.fault?.text}; its last data counts for ${spanText(source.freshMs)}`;
         alerts.push({ key: `source ${name} fails`, code: 'facts_failing', text, about });
-      } else if (state?.back && nowMs - state.back.at < BACK_FOR_MS) {
-        const text = `source ${name} is read again since ${timeText(state.back.at)}; it was not since ${timeText(state.back.sinceMs)}`;
-        alerts.push({ key: `source ${name} back ${state.back.at}`, code: 'facts_back', text, about });
+      } else if (reading.back && nowMs - reading.back.at < BACK_FOR_MS) {
+        const text = `source ${name} is read again since ${timeText(reading.back.at)}; it was not since ${timeText(reading.back.sinceMs)}`;
+        alerts.push({ key: `source ${name} back ${reading.back.at}`, code: 'facts_back', text, about });
       }
     }
     return alerts;
@@ -109,17 +103,17 @@ export class GivenReader {
 
   private async readOne(source: GivenSource, signal: AbortSignal): Promise<void> {
     const { tables, clock, log } = this.parts;
-    const [{ reading, state }, nowMs] = [await tables.read(source), clock.nowMs()];
-    const sinceMs = nowMs - (state?.triedAt ?? Number.NEGATIVE_INFINITY);
+    const [standing, nowMs] = [await tables.standing(source), clock.nowMs()];
+    const { table: kept, mark: known, back } = standing;
+    const sinceMs = nowMs - (standing.triedAt ?? Number.NEGATIVE_INFINITY);
     if (sinceMs >= 0 && sinceMs < source.everyMs) return;
-    const before = { meaning: meaningOf(source), ...(state?.back && { back: state.back }), triedAt: nowMs };
-    const kept = reading.table && state?.table;
+    const before = { meaning: meaningOf(source), ...(back && { back }), triedAt: nowMs };
     try {
       const sink = new TableBuilder(source, isText(source));
-      const mark = kept ? state?.mark : undefined;
+      const mark = kept && known;
       const read = await this.read(source, { mark, nowMs, signal }, sink);
       if (read === 'later') return;
-      const over = { ...before, ...backOf(reading, nowMs) };
+      const over = { ...before, ...backOf(standing, nowMs) };
       if (kept && (read === 'unchanged' || 'unchangedAtMs' in read)) {
         const atMs = read === 'unchanged' ? kept.atMs : read.unchangedAtMs;
         return await tables.keep(source, { ...over, mark, table: { ...kept, atMs, readAt: nowMs } });
@@ -127,19 +121,19 @@ export class GivenReader {
       if (read === 'unchanged' || 'unchangedAtMs' in read)
         throw unusable('it answers that nothing changed, and was not read before');
       const content = await sink.finish();
-      demandWhole(content, reading, nowMs);
+      demandWhole(content, standing, nowMs);
       const { hash, found, problems } = content;
       const table = { hash, found, problems, atMs: read.atMs, readAt: nowMs };
       await tables.keep(source, { ...over, mark: read.mark, table }, hash === kept?.hash ? undefined : content);
-      if (reading.fault)
+      if (standing.fault)
         log.info({ source: source.name }, `the source \`${source.name}\` is read again: ${found.rows} rows`);
     } catch (error) {
       if (signal.aborted) return;
       const text = lineOf(error);
-      if (reading.fault?.text !== text)
+      if (standing.fault?.text !== text)
         log.warn({ source: source.name }, `the source \`${source.name}\` could not be read: ${text}`);
-      const fault = { text, sinceMs: reading.fault?.sinceMs ?? nowMs };
-      const last: Partial<GivenState> = kept ? { mark: state?.mark, table: kept } : {};
+      const fault = { text, sinceMs: standing.fault?.sinceMs ?? nowMs };
+      const last: Partial<GivenState> = kept ? { mark: known, table: kept } : {};
       await tables.keep(source, { ...before, ...last, fault });
     }
   }
@@ -183,12 +177,12 @@ function isText({ origin }: GivenSource): boolean {
   return origin.by === 'postgres' || origin.format === 'csv';
 }
 
-function isFailing({ source, fault }: GivenReading, nowMs: number): boolean {
+function isFailing({ source, fault }: GivenStanding, nowMs: number): boolean {
   return fault !== undefined && nowMs - fault.sinceMs >= source.everyMs;
 }
 
 /** Where people were alerted of it. Data that is still stale goes before it. */
-function backOf(reading: GivenReading, nowMs: number): Pick<GivenState, 'back'> {
+function backOf(reading: GivenStanding, nowMs: number): Pick<GivenState, 'back'> {
   const isStale = reading.triedAt !== undefined && doubtOf(reading, nowMs) !== undefined;
   if (!isStale && !isFailing(reading, nowMs)) return {};
   const sinceMs = reading.fault?.sinceMs ?? (reading.table?.atMs ?? nowMs) + reading.source.freshMs;
@@ -196,8 +190,8 @@ function backOf(reading: GivenReading, nowMs: number): Pick<GivenState, 'back'> 
 }
 
 /** Errors: AppError `api_answer` where most rows are gone, as long as the earlier data counts. */
-function demandWhole(content: TableContent, reading: GivenReading, nowMs: number): void {
-  const before: FactTable | undefined = doubtOf(reading, nowMs) === undefined ? reading.table : undefined;
+function demandWhole(content: TableContent, reading: GivenStanding, nowMs: number): void {
+  const before = doubtOf(reading, nowMs) === undefined ? reading.table : undefined;
   const [rows, had] = [content.found.rows, before?.found.rows ?? 0];
   if (had < SHRUNK_ROWS_MIN || rows * 2 >= had) return;
   throw unusable(

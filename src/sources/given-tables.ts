@@ -1,7 +1,7 @@
 // sources: the last good table of each source, and how its newest reading ended, kept in a folder beside the database: another process, and the same
 // one after a restart, goes on with them. A table is a file named by its hash; what its times are is in the file of its source, which is replaced last.
 import { createHash } from 'node:crypto';
-import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { access, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { makeFolder, writeWhole } from '../base/files.ts';
 import { giveWay } from '../base/turns.ts';
@@ -22,6 +22,8 @@ export interface GivenState {
   back?: { at: number; sinceMs: number } | undefined;
 }
 
+export type GivenStanding = GivenReading<NonNullable<GivenState['table']>> & Pick<GivenState, 'mark' | 'back'>;
+
 type Rows = Pick<FactTable, 'hash' | 'rows' | 'repeated'>;
 
 const LINES_OF_TURN = 2_000;
@@ -40,19 +42,22 @@ export class GivenTables implements GivenFacts {
 
   async readings(sources: readonly GivenSource[]): Promise<ReadonlyMap<string, GivenReading>> {
     const found = new Map<string, GivenReading>();
-    for (const source of sources) found.set(source.name, (await this.read(source)).reading);
+    for (const source of sources) {
+      const { table: kept, ...standing } = await this.standing(source);
+      const rows = kept && (await this.rowsOf(source.name, kept.hash));
+      const table = kept && rows && { source: source.name, meaning: meaningOf(source), ...kept, ...rows };
+      found.set(source.name, { ...standing, table });
+    }
     return found;
   }
 
-  /** Of this source as it is configured now. */
-  async read(source: GivenSource): Promise<{ reading: GivenReading; state: GivenState | undefined }> {
-    const meaning = meaningOf(source);
+  /** Of this source as it is configured now, without its rows. */
+  async standing(source: GivenSource): Promise<GivenStanding> {
     const state = await this.stateOf(source.name);
-    if (state?.meaning !== meaning)
-      return { reading: { source, table: undefined, triedAt: undefined, fault: undefined }, state: undefined };
-    const rows = state.table && (await this.rowsOf(source.name, state.table.hash));
-    const table = state.table && rows && { source: source.name, meaning, ...state.table, ...rows };
-    return { reading: { source, table, triedAt: state.triedAt, fault: state.fault }, state };
+    if (state?.meaning !== meaningOf(source)) return { source, table: undefined, triedAt: undefined, fault: undefined };
+    const { table, triedAt, fault, mark, back } = state;
+    const hasRows = table && (this.folder === undefined || (await this.has(tableFile(source.name, table.hash))));
+    return { source, table: hasRows ? table : undefined, triedAt, fault, mark, back };
   }
 
   /** `content`: of a new table. Errors: those of node:fs. */
@@ -85,6 +90,13 @@ export class GivenTables implements GivenFacts {
     await this.remove((file) => !names.some((name) => file === `${name}.state` || isTableOf(file, name)));
   }
 
+  private async has(file: string): Promise<boolean> {
+    return access(join(this.folder ?? '', file)).then(
+      () => true,
+      () => false,
+    );
+  }
+
   private async remove(isOld: (file: string) => boolean): Promise<void> {
     if (this.folder === undefined) return;
     const files = await readdir(this.folder).catch(() => [] as string[]);
@@ -103,8 +115,12 @@ export class GivenTables implements GivenFacts {
     const known = this.rows.get(name);
     if (known?.hash === hash || this.folder === undefined) return known;
     const text = await readFile(join(this.folder, tableFile(name, hash)), 'utf8').catch(() => undefined);
-    // INVARIANT: what somebody changed or cut is no table.
-    if (text === undefined || createHash('sha256').update(text).digest('hex') !== hash) return undefined;
+    if (text === undefined) return undefined;
+    // INVARIANT: what somebody changed or cut is no table, and is read anew.
+    if (createHash('sha256').update(text).digest('hex') !== hash) {
+      await this.remove((file) => file === tableFile(name, hash));
+      return undefined;
+    }
     const [rows, repeated] = [new Map<string, Facts>(), new Set<string>()];
     for (const [at, line] of text.split('\n').entries()) {
       if (line === '') continue;

@@ -256,6 +256,7 @@ describe('JSON', () => {
     const file = readdirSync(folder).find((name) => name.endsWith('.ndjson')) as string;
     writeFileSync(join(folder, file), '["d1",{"version":"9"}]\n');
     const anew = later.again();
+    expect((await anew.read(lines)).table).toBeUndefined();
     anew.nowMs += 60_000;
     expect((await anew.read(lines)).table).toEqual({ ...table, readAt: anew.nowMs });
     expect((await anew.again().read({ ...lines, key: { is: 'device_id', from: 'ID' } })).table).toBeUndefined();
