@@ -236,7 +236,7 @@ class Client {
     const isPrivate = isIn(network.privateHosts);
     if (protocol !== 'https:' && !isPrivate) throw unusable('its address does not begin with https://');
     signal.throwIfAborted();
-    const addresses = await network.addressesOf(hostname, isPrivate);
+    const addresses = await unlessAborted(network.addressesOf(hostname, isPrivate), signal);
     const lookup: LookupFunction = (_host, { all }, done) =>
       all ? done(null, addresses) : done(null, addresses[0]?.address ?? '', addresses[0]?.family);
     // A connection of its own: a kept one could lead to an address that was checked long ago.
@@ -251,4 +251,13 @@ class Client {
       asking.end(body);
     });
   }
+}
+
+/** A name server that does not answer ends the reading in time. */
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const end = () => reject(signal.reason);
+    signal.addEventListener('abort', end, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', end));
+  });
 }

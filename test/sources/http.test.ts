@@ -276,6 +276,11 @@ describe('the network', () => {
   );
 });
 
+it('a name server that does not answer ends the reading in time', async () => {
+  const place = world({ addressesOf: () => new Promise(() => {}) });
+  expect((await place.read(sourceAt('http://127.0.0.1:1/'))).fault?.text).toBe('no whole answer within 1 s');
+});
+
 it('a source that hangs does not keep others waiting, and is not asked again meanwhile', async () => {
   let asked = 0;
   const url = await served((request, response) => {

@@ -2,12 +2,13 @@
 import { mkdtempSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it, onTestFinished } from 'vitest';
 import { guardsOf } from '../../../src/domain/guards.ts';
 import { startDaemon } from '../../../src/runtime/daemon/daemon.ts';
 import { systemClock } from '../../../src/runtime/system/clock.ts';
 import { command } from '../../support/in-process.ts';
 import { BAN_COMPROMISED, type Organization, startOrganization } from '../../support/organization.ts';
+import { CERTIFICATE, startReceiver } from '../../support/receiver.ts';
 
 const SOURCES = `sources:
   inventory:
@@ -22,7 +23,7 @@ beforeEach(async () => {
   data = mkdtempSync(join(tmpdir(), 'given-data-'));
   org = await startOrganization({
     rules: { ban: BAN_COMPROMISED, sources: SOURCES },
-    env: { TRUSTWARD_SOURCES: data },
+    env: { TRUSTWARD_SOURCES: data, TRUSTWARD_LISTEN: '127.0.0.1:0', TRUSTWARD_SCHEDULE: '0 0 1 1 *' },
   });
 });
 afterEach(async () => {
@@ -67,4 +68,38 @@ it('a single run reads what is due before it begins, and doctor names what faile
   expect(out.replace(/\s+/g, ' ')).toMatch(
     /problem +source inventory +it could not be read: `fleet.csv` cannot be read \(ENOENT\)/,
   );
+});
+
+it('a source that cannot be read at all is alerted once, with its reason', async () => {
+  const receiver = await startReceiver();
+  onTestFinished(() => receiver.close());
+  const one = org as Organization;
+  writeFileSync(join(data, 'ca.pem'), CERTIFICATE);
+  writeFileSync(join(data, 'secret'), 'a-secret-of-the-receiver');
+  const webhook = {
+    url: `https://localhost:${receiver.port}/`,
+    secretFile: join(data, 'secret'),
+    allowPrivate: true,
+    caFile: join(data, 'ca.pem'),
+  };
+  writeFileSync(join(data, 'webhooks.json'), JSON.stringify({ ops: webhook }));
+  const settings = {
+    TRUSTWARD_WEBHOOKS: join(data, 'webhooks.json'),
+    TRUSTWARD_WEBHOOK_HOSTS: 'localhost',
+    TRUSTWARD_ALERTS_TO: 'ops',
+  };
+  Object.assign(one.env, settings);
+  await one.restart();
+  const { given, notifications, ending } = one.composition;
+  await given.readDue(ending.asked);
+  for (let looks = 0; looks < 2; looks += 1) await notifications.afterwards();
+  await one.restart();
+  expect(
+    receiver.received.map(({ body }) => JSON.parse(body)).filter(({ about }) => about.alert === 'facts_stale'),
+  ).toEqual([
+    expect.objectContaining({
+      text: 'source inventory: it could not be read: `fleet.csv` cannot be read (ENOENT); rules that read it are unknown until it is read',
+      about: expect.objectContaining({ source: 'inventory' }),
+    }),
+  ]);
 });
