@@ -45,7 +45,7 @@ function outcomeOf({ rule, data, ...expected }: Asked): Outcome {
   const scope: Scope = {
     language: LANGUAGE,
     ...{ subject: 'device', root: REFUSED, eventRoot: REFUSED, itemSource: undefined, fresh: [] },
-    ...{ lists: new Map(), transmitters: new Map() },
+    ...{ lists: new Map(), transmitters: new Map(), given: new Map() },
     item: typeOf(data),
     reads: noReads(),
     problem: (code) => codes.push(code),

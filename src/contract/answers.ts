@@ -22,6 +22,7 @@ import {
   mode,
   outcome,
   owners,
+  readingName,
   reportSchema,
   source,
   text,
@@ -190,7 +191,7 @@ const explanation = z.strictObject({
       value: factOrAbsent,
       unit: unit.optional(),
       reason: absent(text),
-      source,
+      source: readingName,
       ageMs: absent(z.number()),
       vouchedBy: z.array(
         z.strictObject({ fact: text, value: factOrAbsent, ageMs: absent(z.number()), ageMaxMs: z.number() }),

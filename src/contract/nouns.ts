@@ -20,12 +20,12 @@ import {
   kind,
   mode,
   outcome,
+  readingName,
   plan as reportPlan,
   run as reportRun,
   ruleEvidence,
   runDecision,
   snapshot,
-  source,
   text,
   time,
   trustReason,
@@ -260,7 +260,15 @@ export const exemptionRequest = z
 export const stop = z.strictObject({ at: time, by: text, reason: text }).meta({ id: 'Stop' });
 
 export const acceptance = z
-  .strictObject({ source, at: time, by: text, reason: text, run: text, causes: z.array(trustReason.shape.code), count })
+  .strictObject({
+    source: readingName,
+    at: time,
+    by: text,
+    reason: text,
+    run: text,
+    causes: z.array(trustReason.shape.code),
+    count,
+  })
   .meta({ id: 'Acceptance' });
 
 export const released = z

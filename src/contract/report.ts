@@ -86,8 +86,11 @@ export const ruleEvidence = z
   })
   .meta({ id: 'RuleEvidence' });
 
+/** A source of the platform, or of facts from elsewhere. */
+export const readingName = z.union([source, z.templateLiteral(['$facts.', z.string()])]);
+
 export const trustReason = z.strictObject({
-  source,
+  source: readingName,
   code: z.enum(TRUST_REASONS),
   text,
 });
@@ -437,7 +440,13 @@ const operatorState = z.strictObject({
   exemptionsUnused: z.array(z.strictObject({ ...exemption, createdAt: time })),
   /** Readings that an operator accepted; `refused` is why one did not apply. */
   accepted: z.array(
-    z.strictObject({ source, by: text, reason: text, overrode: z.array(trustReason), refused: text.nullable() }),
+    z.strictObject({
+      source: readingName,
+      by: text,
+      reason: text,
+      overrode: z.array(trustReason),
+      refused: text.nullable(),
+    }),
   ),
 });
 

@@ -83,7 +83,7 @@ export interface FactTable {
   /** The time that the data is of, epoch ms: when a file was written, else when it was asked for. */
   atMs: number;
   readAt: number;
-  /** By the folded key. A value that is missing or of another type is left out. */
+  /** By the folded key. A value that is missing is left out; one of another type is `{}`. */
   rows: ReadonlyMap<string, Facts>;
   /** Folded keys that several rows have: none of these rows counts. */
   repeated: ReadonlySet<string>;

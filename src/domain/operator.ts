@@ -7,7 +7,7 @@ import type { WindowNow } from './change-window.ts';
 import type { Intent } from './intent.ts';
 import type { Touch } from './passkey.ts';
 import type { TrustReason } from './snapshot.ts';
-import type { Source } from './subjects.ts';
+import type { ReadingName } from './subjects.ts';
 
 /** What a person writes beside a command (a reason, who is responsible): never empty, and at most this many characters, whichever way it comes. */
 export const GIVEN_TEXT_MAX = 1_000;
@@ -64,7 +64,7 @@ export function isAcceptable(code: TrustReason['code']): boolean {
 
 /** An operator's statement that a reading is correct. The next reading of that source uses it up. */
 export interface Acceptance {
-  source: Source;
+  source: ReadingName;
   at: number;
   by: string;
   reason: string;

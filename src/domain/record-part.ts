@@ -79,7 +79,7 @@ export function isNewVerdict(
 // Reading and judging parts of a large list in other threads, as a run asks for it.
 
 /** What is the same for all parts of a pass, as plain data. */
-export interface PassSetup extends Pick<JudgeContext, 'nowMs' | 'joins' | 'coverage' | 'unavailable'> {
+export interface PassSetup extends Pick<JudgeContext, 'nowMs' | 'joins' | 'given' | 'coverage' | 'unavailable'> {
   source: 'devices';
   fieldsWritten: readonly string[];
   /** By subject id: rules with an open episode or claim. */

@@ -1,5 +1,5 @@
 // domain: one validated read of the sources: where and when each was read, and whether it can be trusted.
-import { SOURCES, type Source } from './subjects.ts';
+import { type ReadingName, SOURCES, type Source } from './subjects.ts';
 
 /** Why a source is not trusted; `code` is stable, `text` is for people. */
 /** `contradicted`: a record read singly shows what we did, and the list does not. */
@@ -18,11 +18,12 @@ export const TRUST_REASONS = [
   'stands_still',
   'clock_skew',
   'contradicted',
+  'stale',
   'unavailable',
 ] as const;
 
 export interface TrustReason {
-  source: Source;
+  source: ReadingName;
   code: (typeof TRUST_REASONS)[number];
   text: string;
 }
@@ -31,7 +32,7 @@ export const READING_STATES = ['read', 'skipped', 'unavailable', 'failed'] as co
 
 /** One source of one snapshot. */
 export interface SourceReading {
-  source: Source;
+  source: ReadingName;
   /** `skipped`: no rule reads it. `unavailable`: answered 403. `failed`: could not be read. */
   state: (typeof READING_STATES)[number];
   /** `single`: only the subjects that new events named. Its count is no count of the list. */
@@ -64,6 +65,8 @@ export interface Snapshot {
   /** Epoch ms that windows, `age` and `$now` are counted from. */
   nowMs: number;
   sources: Record<Source, SourceReading>;
+  /** Of facts from elsewhere; absent without any. */
+  given?: readonly SourceReading[];
 }
 
 /** Stands in the counts of one fact's values for those beyond the first ones. */
@@ -90,16 +93,19 @@ export type OwnRead = 'as_listed' | 'as_done' | 'unread';
 export function distrustedNow<R extends { findings?: { snapshot: Snapshot } | undefined }>(
   latest: readonly R[],
 ): { run: R; reading: SourceReading }[] {
-  return SOURCES.flatMap((source) => {
+  const own = SOURCES.flatMap((source) => {
     const run = latest.find(({ findings }) => (findings?.snapshot.sources[source].state ?? 'skipped') !== 'skipped');
     const reading = run?.findings?.snapshot.sources[source];
     return run && reading && !reading.trusted && reading.state !== 'unavailable' ? [{ run, reading }] : [];
   });
+  const run = latest.find(({ findings }) => findings?.snapshot.given !== undefined);
+  const given = run?.findings?.snapshot.given?.filter(({ trusted }) => !trusted) ?? [];
+  return [...own, ...given.map((reading) => ({ run: run as R, reading }))];
 }
 
 /** A trusted reading of a source, to compare the next one with. */
 export interface Baseline extends KeptReading {
-  source: Source;
+  source: ReadingName;
   /** Trusted readings before it, of the last days, oldest first. Absent: none is kept yet. */
   earlier?: readonly KeptReading[];
 }
@@ -141,7 +147,7 @@ export interface Sign {
 }
 
 export interface Movement {
-  source: Source;
+  source: ReadingName;
   /** Readings of different forms show different fields, so they are not compared. */
   form: string;
   firstAt: number;

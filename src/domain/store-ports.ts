@@ -45,7 +45,7 @@ import type {
   RunCommit,
   RunRecord,
 } from './store.ts';
-import type { Source, SubjectKind, SubjectRef } from './subjects.ts';
+import type { ReadingName, SubjectKind, SubjectRef } from './subjects.ts';
 
 export interface StateFilter {
   status?: IntentStatus;
@@ -606,9 +606,9 @@ export interface PullReader {
   /** Signals that were received and that no run or look has taken up. */
   newSignals(): Promise<NewSignals>;
   hasNewSignals(): Promise<boolean>;
-  baseline(source: Source): Promise<Baseline | undefined>;
+  baseline(source: ReadingName): Promise<Baseline | undefined>;
   /** Of the readings of this form. */
-  movement(source: Source, form: string): Promise<Movement | undefined>;
+  movement(source: ReadingName, form: string): Promise<Movement | undefined>;
   /** Accepted readings that are not used yet. */
   acceptances(): Promise<Acceptance[]>;
   /** Made with this key, which is always the same one. */

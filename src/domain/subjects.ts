@@ -7,6 +7,11 @@ export type SubjectKind = (typeof SUBJECT_KINDS)[number];
 export const SOURCES = ['devices', 'users', 'services', 'events'] as const;
 export type Source = (typeof SOURCES)[number];
 
+/** A source of facts from elsewhere, beside the platform's. */
+export type GivenName = `$facts.${string}`;
+/** What a reading is of. */
+export type ReadingName = Source | GivenName;
+
 export function isSource(text: string): text is Source {
   return (SOURCES as readonly string[]).includes(text);
 }

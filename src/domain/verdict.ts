@@ -2,6 +2,7 @@
 import type { ReportTimes } from './episode.ts';
 import type { TrustEvent } from './event.ts';
 import type { Fact, Facts } from './facts.ts';
+import type { GivenTables } from './given-table.ts';
 import type { Lists } from './lists.ts';
 import type { LookBack } from './look-back.ts';
 import type { PersonMessage } from './notice.ts';
@@ -164,6 +165,8 @@ export interface JudgeContext {
   /** What a summary's `state` keeps of the record; nothing for a caller that only needs verdicts. */
   fieldsWritten?: readonly string[];
   joins: Joins;
+  /** Facts from elsewhere; absent: none were read. */
+  given?: GivenTables | undefined;
   /** Stretches of time that the event log is known for; empty when events are unavailable. */
   coverage: readonly Coverage[];
   /** When the event log was last read, if that is not now: windows end then. */
@@ -218,6 +221,8 @@ export interface Evaluator {
   portable(): PortableRules;
   /** From now on `listener` receives what is observed: another thread's windows follow these. */
   onObserved(listener: (events: readonly TrustEvent[]) => void): void;
+  /** How often facts that rules read of a source of facts from elsewhere have each of their values; for the trust gate. */
+  givenValues(source: string, rows: Iterable<Facts>): Record<string, Record<string, number>>;
   /** The paths of a joined record that some rule reads; only these are kept in `Joins`. */
   joinedPaths(source: 'devices' | 'users'): readonly string[];
 }
@@ -293,6 +298,10 @@ const BY_PATH: readonly (readonly [path: RegExp, text: string])[] = [
   ],
   [/^SerialNumbers\b/, 'let the person register a device; if all users lack it, the user list does not show it'],
   [/^(\$spec|ServiceSpec)\b/, 'open the service in the console and save it, so that its definition is valid JSON'],
+  [
+    /^\$facts\b/,
+    'look at the source in `sources.yaml`: it must be read, fresh and trusted, and have one row of the subject with a value of its type',
+  ],
   [/^\$owners\b/, 'let the owner sign in on the device, and check that the user list has the owner'],
   [/^\$devices\b/, 'let the person register a device, and check that the device list has it'],
 ];

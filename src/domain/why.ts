@@ -12,7 +12,7 @@ import type { Stop } from './operator.ts';
 import type { BreakGlass, PlanStatus } from './plan.ts';
 import type { Mode } from './rule.ts';
 import type { SourceReading } from './snapshot.ts';
-import type { Source, SubjectRef } from './subjects.ts';
+import type { ReadingName, Source, SubjectRef } from './subjects.ts';
 import type { Flip, VerdictName } from './verdict.ts';
 
 // Why a rule gives its verdict on one subject, as data: the tree with operand values, the facts read, what would flip
@@ -45,7 +45,7 @@ export interface ExplainedFact {
   /** What the value is, where that is more than a number. */
   unit?: ShownUnit;
   reason: string | undefined;
-  source: Source;
+  source: ReadingName;
   /** How long ago its source was read, in whole ms; negative: in the future. */
   ageMs: number | undefined;
   /** Its freshness timestamps and their age. No age: never set. */

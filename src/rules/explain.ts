@@ -21,13 +21,14 @@ import { type FactsContext, type Judged, prepareRule, shown, slotValue } from '.
 import {
   type Expression,
   FALSE,
+  GIVEN,
   outerPartsOf,
-  ownAt,
   partsOf,
   STEPS_MAX,
   TRUE,
   textOf,
   Unknown,
+  valueAt,
 } from './language/expression.ts';
 import type { LoadedRule } from './language/loaded-rule.ts';
 import type { ValueType } from './record-types/field-types.ts';
@@ -144,9 +145,10 @@ function identityOf(kind: SubjectKind, record: Facts): ExplainedIdentity {
 function explainFact(slot: Slot, { frame, rule }: Judged, context: ExplainContext): ExplainedFact {
   const found = slotValue(slot, frame);
   const isUnknown = found === undefined || found instanceof Unknown;
-  const source = sourceOf(slot, rule.rule);
-  const readAt = context.readAtMs?.[source];
   const { fact } = slot;
+  const given = fact.kind === 'path' && fact.path[0] === GIVEN ? context.given?.get(fact.path[1] as string) : undefined;
+  const source = given ? (`${GIVEN}.${given.source}` as const) : sourceOf(slot, rule.rule);
+  const readAt = given ? given.atMs : context.readAtMs?.[source as Source];
   const fresh = fact.kind === 'path' ? fact.fresh : fact.kind === 'look_back' ? fact.past.present.fresh : [];
   const past = frame.showPast(slot.index, frame);
   const unit = unitOf(slot.fact.type);
@@ -158,7 +160,8 @@ function explainFact(slot: Slot, { frame, rule }: Judged, context: ExplainContex
     source,
     ageMs: readAt === undefined ? undefined : Math.round(context.nowMs - readAt),
     vouchedBy: fresh.map(({ path, label, ms }) => {
-      const value = ownAt(frame.record, path);
+      const found = valueAt(path, frame);
+      const value = found instanceof Unknown ? undefined : found;
       const timeMs = typeof value === 'number' || typeof value === 'bigint' ? epochMsOf(value) : undefined;
       return {
         fact: label,

@@ -12,10 +12,10 @@ import {
 } from '../domain/look-back.ts';
 import { ID_FIELD, SUBJECT_KINDS, type SubjectKind, type SubjectRef } from '../domain/subjects.ts';
 import type { ExplainedPast } from '../domain/why.ts';
-import { isYoung } from './facts/fact-reader.ts';
 import {
   type Frame,
   isOfType,
+  isYoung,
   type LookedBack,
   ownAt,
   type PathFact,
@@ -384,7 +384,7 @@ export function lookBackReader(
   const scratch = newTrack(undefined);
 
   const doubtOf = (frame: Frame): Unknown | undefined => {
-    if (present.fresh.some((each) => !isYoung(frame.record, each, frame.nowMs))) return of.stale;
+    if (present.fresh.some((each) => !isYoung(ownAt(frame.record, each.path), each.ms, frame.nowMs))) return of.stale;
     const value = ownAt(frame.record, present.path);
     if (value === undefined) return of.missing;
     if (value === null) return of.isNull;

@@ -73,6 +73,8 @@ export class TableBuilder implements RowSink {
     for (const { field, valueIn } of this.fields) {
       const value = factOf(valueIn(row), field, this.isText);
       if (value === WRONG) {
+        // Of no type that a field can have: it is unknown, where a value that is left out is absent.
+        facts[field.name] = {};
         this.wrong[field.name] = (this.wrong[field.name] ?? 0) + 1;
         this.problem(
           number,

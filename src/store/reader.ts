@@ -23,7 +23,7 @@ import type {
   RequestQuery,
   WatchReader,
 } from '../domain/store-ports.ts';
-import type { Source } from '../domain/subjects.ts';
+import type { ReadingName } from '../domain/subjects.ts';
 import { tableDifferences } from './acting-tables.ts';
 import {
   allCheckpointLines,
@@ -118,7 +118,7 @@ function* failuresOfRun(db: Db, runId: string): Work<number> {
   return Number((yield* db.get<{ n: number }>(sql, runId))?.n);
 }
 
-function* readMovement(db: Db, source: Source, form: string): Work<Movement | undefined> {
+function* readMovement(db: Db, source: ReadingName, form: string): Work<Movement | undefined> {
   const row = yield* db.get('SELECT movement FROM movements WHERE source = ? AND form = ?', source, form);
   return row && storedJson<Movement>(row.movement);
 }

@@ -8,7 +8,7 @@ import { AppError } from '../domain/errors.ts';
 import type { Plan } from '../domain/plan.ts';
 import type { Baseline, KeptReading } from '../domain/snapshot.ts';
 import type { RunCommit } from '../domain/store.ts';
-import type { Source } from '../domain/subjects.ts';
+import type { ReadingName } from '../domain/subjects.ts';
 import { saveEvents } from './event-log.ts';
 import { addIntent, saveEpisode } from './intent-log.ts';
 import { saveNotices } from './notices.ts';
@@ -26,7 +26,7 @@ function* saveBaseline(db: Db, { source, takenAt, count, values, earlier = [] }:
   yield* db.upsert('baselines', row, 'source');
 }
 
-export function* readBaseline(db: Db, source: Source): Work<Baseline | undefined> {
+export function* readBaseline(db: Db, source: ReadingName): Work<Baseline | undefined> {
   const row = yield* db.get('SELECT * FROM baselines WHERE source = ?', source);
   if (!row) return undefined;
   const { [EARLIER]: kept, ...values } = storedJson<Record<string, unknown>>(row.fact_values);

@@ -54,7 +54,7 @@ describe('CSV', () => {
     expect(rowsOf(await place.read(csv))).toEqual({ c1: { owner: 'Ada "A", of\r\nLondon' } });
   });
 
-  it('values of another type are left out, counted and named by their rows; a key that two rows have counts for neither', async () => {
+  it('values of another type are none, counted and named by their rows; a key that two rows have counts for neither', async () => {
     const place = world();
     const bad = 'C3,Bob,n/a,yes,2026-11-28 10:00:00,\nC4,,,,1764324000,\n,Eve,1,,,\n';
     place.put(
@@ -63,7 +63,7 @@ describe('CSV', () => {
     );
     const { table } = await place.read(csv);
     expect([...(table?.rows.keys() ?? [])].sort()).toEqual(['c2', 'c3', 'c4', 'c5']);
-    expect(table?.rows.get('c3')).toEqual({ owner: 'Bob' });
+    expect(table?.rows.get('c3')).toEqual({ owner: 'Bob', battery: {}, encrypted: {}, seen: {} });
     expect([...(table?.repeated ?? [])]).toEqual(['c1']);
     expect(table?.found).toEqual({ rows: 8, keyless: 1, wrong: { battery: 2, encrypted: 1, seen: 3 } });
     expect(table?.problems).toEqual([
@@ -204,7 +204,11 @@ describe('JSON', () => {
       `\ufeff{"data":{"rows":[${row},{"id":"D2","version":1.1,"flag_list":[1]},{"id":3,"first":1764324000}]}}`,
     );
     const { table } = await place.read(json);
-    expect(Object.fromEntries(table?.rows ?? [])).toEqual({ ...facts, d2: {}, 3: {} });
+    expect(Object.fromEntries(table?.rows ?? [])).toEqual({
+      ...facts,
+      d2: { version: {}, flags: {} },
+      3: { first: {} },
+    });
     expect(table?.found.wrong).toEqual({ version: 1, flags: 1, first: 1 });
     const other = { ...json, fields: [{ name: 'score', type: 'text', from: 'constructor.name' } as const] };
     place.nowMs += 60_000;

@@ -45,6 +45,7 @@ import { type EventPullOptions, type EventPullSettings, pullEvents } from '../pu
 import { skippedReading } from '../pull/pull-source.ts';
 import { dropSecrets, type TrustSettings } from '../pull/trust-gate.ts';
 import type { Engine } from '../run/engine.ts';
+import { NO_GIVEN } from '../run/given.ts';
 import {
   boundedLookups,
   devicesOfUsers,
@@ -313,8 +314,12 @@ function checksOfARun(
   });
 }
 
-export interface ExplainDeps extends Pick<Engine, 'api' | 'clock' | 'ids' | 'actions' | 'daemonMode' | 'quiet'> {
-  reader: LastRunsReader & OpenStateReader & IdentityReader & Pick<PullReader, 'coverage' | 'events'>;
+export interface ExplainDeps
+  extends Pick<Engine, 'api' | 'clock' | 'ids' | 'actions' | 'daemonMode' | 'quiet' | 'given'> {
+  reader: LastRunsReader &
+    OpenStateReader &
+    IdentityReader &
+    Pick<PullReader, 'coverage' | 'events' | 'baseline' | 'movement' | 'acceptances'>;
   rules: readonly LoadedRule[];
   /** These are not the active rules. */
   isWhatIf: boolean;
@@ -354,9 +359,12 @@ export async function judgeSubject(
   const events = sources.has('events') ? await readEvents({ ...deps, nowMs, windowMs, asksForServices }) : undefined;
   const { joins, unavailable } = await readJoins(lookups, evaluator.needs, record);
   const isForbidden = events?.reading.state === 'unavailable';
+  const asked = { sources: guardsOf(deps.rules)?.sources ?? [], evaluator, reader: deps.reader, nowMs };
+  const given = await (deps.given ?? NO_GIVEN).read({ ...asked, trust: deps.settings.trust }, false);
   const view = {
     nowMs,
     joins,
+    given: given.tables,
     coverage: events?.coverage ?? [],
     windowsAtMs: events?.atMs,
     unavailable: new Set([...unavailable, ...(isForbidden ? ['events' as const] : [])]),

@@ -32,9 +32,10 @@ import {
   saidIn,
   saidText,
 } from '../../domain/operator.ts';
+import type { SourceReading } from '../../domain/snapshot.ts';
 import type { RunRecord } from '../../domain/store.ts';
 import type { OperatorStore } from '../../domain/store-ports.ts';
-import { SOURCES, type Source, SUBJECT_KINDS, type SubjectKind } from '../../domain/subjects.ts';
+import { isSource, type ReadingName, SOURCES, SUBJECT_KINDS, type SubjectKind } from '../../domain/subjects.ts';
 import type { Engine } from '../run/engine.ts';
 
 /** Errors: AppError `usage` for an empty one, with the advice, and for one of more than 1,000 characters. */
@@ -243,11 +244,12 @@ export async function acceptSnapshot(
   operator: Operator,
 ): Promise<Acceptance> {
   const who = checked(operator);
-  const chosen = SOURCES.find((name) => name === source);
-  if (!chosen) throw new AppError('usage', `\`${source}\` has no reading to accept: expected ${SOURCES.join(', ')}`);
-  const run = (await store.runsOverLists(RUNS_LOOKED_AT)).find(
-    (each) => (each.findings?.snapshot.sources[chosen].state ?? 'skipped') !== 'skipped',
-  );
+  const latest = await store.runsOverLists(RUNS_LOOKED_AT);
+  const given = latest.flatMap(({ findings }) => findings?.snapshot.given ?? []).map((one) => one.source);
+  const known = [...SOURCES, ...new Set(given)];
+  const chosen = known.find((name) => name === source) ?? known.find((name) => name === `$facts.${source}`);
+  if (!chosen) throw new AppError('usage', `\`${source}\` has no reading to accept: expected ${known.join(', ')}`);
+  const run = latest.find((each) => (readingIn(each, chosen)?.state ?? 'skipped') !== 'skipped');
   if (!run) throw new AppError('not_found', `no run has read ${chosen} yet: there is nothing to accept`);
   const asked = { source: chosen, at: clock.nowMs(), by: who.by, reason: saidText(who), run: run.id };
   const acceptance: Acceptance = { ...asked, ...seenIn(run, chosen) };
@@ -257,8 +259,13 @@ export async function acceptSnapshot(
   return acceptance;
 }
 
-function seenIn(run: RunRecord, source: Source): Pick<Acceptance, 'causes' | 'count'> {
-  const reading = run.findings?.snapshot.sources[source];
+function readingIn({ findings }: Pick<RunRecord, 'findings'>, name: ReadingName): SourceReading | undefined {
+  const { sources, given = [] } = findings?.snapshot ?? { sources: undefined };
+  return isSource(name) ? sources?.[name] : given.find(({ source }) => source === name);
+}
+
+function seenIn(run: RunRecord, source: ReadingName): Pick<Acceptance, 'causes' | 'count'> {
+  const reading = readingIn(run, source);
   if (!reading || reading.trusted)
     throw new AppError('conflict', `run ${run.seq} trusted ${source}: there is nothing to accept`);
   const hard = reading.reasons.find(({ code }) => !isAcceptable(code));

@@ -7,7 +7,7 @@ import { type Facts, isFacts } from '../../domain/facts.ts';
 import type { Api, Clock, Page } from '../../domain/ports.ts';
 import type { RecordPart } from '../../domain/record-part.ts';
 import type { Baseline, Movement, Sight, SourceReading, TrustReason } from '../../domain/snapshot.ts';
-import type { Source } from '../../domain/subjects.ts';
+import type { ReadingName, Source } from '../../domain/subjects.ts';
 import { KeySet, readRecord } from './fleet-index.ts';
 import { followMovement, type MovedSource } from './stand-still.ts';
 import { distrust, dropSecrets, type GateInput, recordsReadMax, type TrustSettings, tooMany } from './trust-gate.ts';
@@ -288,7 +288,7 @@ function reasonOf(error: unknown, source: Source, seen: number): TrustReason | u
 }
 
 /** The reading of a source that no rule reads. */
-export function skippedReading(source: Source, nowMs: number): SourceReading {
+export function skippedReading(source: ReadingName, nowMs: number): SourceReading {
   return {
     source,
     state: 'skipped',

@@ -55,6 +55,7 @@ import type { Decided, DecideInput, DecideSettings, NoticeToBegin } from '../dec
 import type { EventPullSettings } from '../pull/pull-events.ts';
 import { dropSecrets, type TrustSettings } from '../pull/trust-gate.ts';
 import { missingYesOf } from './approvers.ts';
+import type { GivenGate } from './given.ts';
 import {
   type EventFeed,
   exemptionOf,
@@ -144,6 +145,8 @@ export interface Engine {
   feed: EventFeed;
   /** What rules that look back read; absent where no history is kept: the past is unknown. */
   lookBack?: LookBackSource | undefined;
+  /** Facts from elsewhere; absent: none are read. */
+  given?: GivenGate | undefined;
   /** Reads the parts of large lists in other threads; absent: the main thread reads everything. */
   readers?: PartReaders | undefined;
   /** Records what runs see; absent: nothing is recorded. */
@@ -174,6 +177,7 @@ export type PullEngine = Pick<
   | 'progress'
   | 'readers'
   | 'lookBack'
+  | 'given'
   | 'history'
 > & { store: PullStore };
 

@@ -7,7 +7,6 @@ import { seenKey } from '../../domain/episode.ts';
 import { AppError, lineOf } from '../../domain/errors.ts';
 import type { Facts } from '../../domain/facts.ts';
 import type { PresentPrints } from '../../domain/identity.ts';
-import { type Acceptance, isAcceptable, type UsedAcceptance } from '../../domain/operator.ts';
 import type { Api, TargetReads } from '../../domain/ports.ts';
 import { formOf, type HistoryRecorder, type SeenSubjects } from '../../domain/recorded-history.ts';
 import type { Run } from '../../domain/run.ts';
@@ -26,7 +25,6 @@ import { readBundles } from '../act/actions/bundle-membership.ts';
 import type { Exemptions } from '../decide/exemptions.ts';
 import { type ListReads, type Suspect, suspects } from '../decide/reversals.ts';
 import { RecordPass } from '../pull/record-pass.ts';
-import type { TrustSettings } from '../pull/trust-gate.ts';
 import type { PullEngine } from './engine.ts';
 import { boundedLookups, RECORDS_MAX, readEach } from './pulled-snapshot.ts';
 import { projectedOwner } from './reading-needs.ts';
@@ -34,10 +32,13 @@ import { projectedOwner } from './reading-needs.ts';
 /** Targets that one run reads; what a person did to the others stays in doubt until a later one. */
 const TARGETS_MAX = 50;
 
+/** Of a list of the platform. */
+export type ListReason = TrustReason & { source: Source };
+
 export interface OwnReads {
   /** By `seenKey`. */
   reads: ReadonlyMap<string, OwnRead>;
-  contradicted: TrustReason[];
+  contradicted: ListReason[];
 }
 
 /** Errors: AppError `api_refused` and `stopped`. A target that cannot be read otherwise stays in doubt. */
@@ -74,9 +75,9 @@ async function compared(api: TargetReads, action: Action, { target, subject, fou
 }
 
 /** One reason for each source, with an example. */
-function contradictions(read: readonly Suspect[], answers: readonly OwnRead[]): TrustReason[] {
+function contradictions(read: readonly Suspect[], answers: readonly OwnRead[]): ListReason[] {
   const against = read.filter((_, at) => answers[at] === 'as_done');
-  return SOURCES.flatMap((source): TrustReason[] => {
+  return SOURCES.flatMap((source): ListReason[] => {
     const all = against.filter(({ subject }) => SOURCE_OF[subject.kind] === source);
     const first = all[0];
     if (!first) return [];
@@ -136,45 +137,6 @@ export function unreadGroups(reading: SourceReading, why: string): SourceReading
   const { source } = reading;
   const text = `${source}: v2 lists have no groups, and those of the users who may be exempt could not be read: ${why}`;
   return { ...reading, trusted: false, reasons: [...reading.reasons, { source, code: 'incomplete', text }] };
-}
-
-// Applies an operator's acceptance to the next reading of that source. The reading uses it up either way. INVARIANT: it
-// overrules only what the operator saw: the same causes, on a list that has not lost more since. It never accepts the
-// beginning of a list: a reading that ended early is `too_many`, or `grown` without an acceptance of that.
-
-/** Makes the reading trusted when the acceptance covers it. Returns the result of the acceptance. */
-export function acceptReading(
-  reading: SourceReading,
-  acceptance: Acceptance,
-  trust: Pick<TrustSettings, 'shrunkPercent' | 'shrunkRecords'>,
-): { reading: SourceReading; used: UsedAcceptance } {
-  if (reading.trusted)
-    return { reading, used: { ...acceptance, overrode: [], refused: 'the reading was trusted anyway' } };
-  const refused = whyNot(reading, acceptance, trust);
-  if (refused !== undefined) return { reading, used: { ...acceptance, overrode: [], refused } };
-  const { by, reason } = acceptance;
-  const overrode = reading.reasons;
-  return {
-    reading: { ...reading, trusted: true, reasons: [], accepted: { by, reason, overrode } },
-    used: { ...acceptance, overrode, refused: undefined },
-  };
-}
-
-function whyNot(
-  { source, state, reasons, count }: SourceReading,
-  acceptance: Acceptance,
-  trust: Pick<TrustSettings, 'shrunkPercent' | 'shrunkRecords'>,
-): string | undefined {
-  if (state !== 'read') return 'the source could not be read';
-  const hard = reasons.find(({ code }) => !isAcceptable(code));
-  if (hard) return `nobody can accept this: ${hard.text}`;
-  const fresh = reasons.find(({ code }) => !acceptance.causes.includes(code));
-  if (fresh) return `this was not so when it was accepted: ${fresh.text}`;
-  // Of the log, each run reads another part.
-  const lost = source === 'events' ? 0 : acceptance.count - count;
-  if (lost > trust.shrunkRecords && (lost / acceptance.count) * 100 > trust.shrunkPercent)
-    return `it had ${acceptance.count} records when it was accepted, and has ${count}`;
-  return undefined;
 }
 
 // What one run sees of each kind, for the history. In: how the last recorded runs saw it. Out: for each reading a pass

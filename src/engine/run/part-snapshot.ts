@@ -141,6 +141,7 @@ export async function partSnapshot(asked: PartAsked): Promise<{ pulled: PulledSn
   const { joins, owners } = await readJoins(asked, exemptions.asksForOwnerRecords);
   const view: JudgeView = {
     joins,
+    given: await standingGiven(asked),
     coverage: asked.coverage,
     unavailable: new Set(SOURCES.filter((source) => wholes[source].state === 'unavailable')),
   };
@@ -178,6 +179,12 @@ export async function partSnapshot(asked: PartAsked): Promise<{ pulled: PulledSn
       ...seenOf(asked, joins, owned, sources),
     },
   };
+}
+
+async function standingGiven({ engine, standing: { rules }, nowMs }: PartAsked): Promise<JudgeView['given']> {
+  const sources = guardsOf(rules.rules)?.sources ?? [];
+  const asked = { sources, evaluator: rules.evaluator, reader: engine.store, trust: engine.settings.trust, nowMs };
+  return sources.length === 0 ? undefined : engine.given?.standing(asked);
 }
 
 /** The subjects, the devices of users, and what owners have beside them: each once. */

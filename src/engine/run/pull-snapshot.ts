@@ -14,14 +14,7 @@ import type { Api } from '../../domain/ports.ts';
 import { type DecidedVerdicts, isNewVerdict, type PartReaders, type RecordPart } from '../../domain/record-part.ts';
 import { formOf, type SeenSubjects } from '../../domain/recorded-history.ts';
 import type { Run } from '../../domain/run.ts';
-import {
-  type Baseline,
-  isUsable,
-  type Movement,
-  type Sight,
-  type SourceReading,
-  type TrustReason,
-} from '../../domain/snapshot.ts';
+import { type Baseline, isUsable, type Movement, type Sight, type SourceReading } from '../../domain/snapshot.ts';
 import type { OpenState } from '../../domain/store.ts';
 import { KIND_OF, SOURCE_OF, SOURCES, type Source, SUBJECT_KINDS, type SubjectKind } from '../../domain/subjects.ts';
 import {
@@ -40,9 +33,11 @@ import { IdentityPass, redactedBaseline } from '../pull/part-reader.ts';
 import { type Consumer, type PartsPull, pullSource, skippedReading } from '../pull/pull-source.ts';
 import type { RecordPass } from '../pull/record-pass.ts';
 import { acceptStanding, earlierReadings } from '../pull/stand-still.ts';
+import { acceptReading } from '../pull/trust-gate.ts';
 import type { PullEngine, RunRules } from './engine.ts';
+import { type GivenRead, NO_GIVEN } from './given.ts';
 import {
-  acceptReading,
+  type ListReason,
   type OwnReads,
   pullBundles,
   readGroups,
@@ -217,6 +212,7 @@ class SnapshotPull {
   private flipBudget: WantedFlips['budget'] = { flips: FLIPS_MAX, tries: FLIP_TRIES_MAX };
   private fleet = new FleetIndex();
   private coverage: JudgeView['coverage'] = [];
+  private given: GivenRead | undefined;
   private bundles: Bundles | undefined;
   private serviceChanges = new ServiceChanges();
   /** The longest window of the active rules. */
@@ -246,6 +242,7 @@ class SnapshotPull {
     const begun = this.engine.steady.read();
     if (needs.sources.has('events') || recorded.has('events')) await this.pullEvents();
     else if (this.run.scoped === undefined) await takeUpSignals(this.engine, this.run);
+    this.given = await this.readGiven();
     this.rules.evaluator.advance(this.run.startedAt);
     await fillLookBack(this.engine, this.rules.evaluator, this.run.startedAt);
     if (needs.owners && needs.devices) await this.pullSubjects('users', undefined);
@@ -299,7 +296,7 @@ class SnapshotPull {
   }
 
   /** Nothing of a reading that is not trusted after all is compared with later ones. */
-  private distrust(reason: TrustReason): void {
+  private distrust(reason: ListReason): void {
     const { source } = reason;
     const reading = this.sources[source];
     this.sources[source] = { ...reading, trusted: false, reasons: [...reading.reasons, reason] };
@@ -311,6 +308,16 @@ class SnapshotPull {
   private asksForBundles(): boolean {
     const named = [...this.rules.rules.flatMap((rule) => rule.then), ...this.openState.claims];
     return readsBundles(named, this.engine.actions) && this.sources.services.state === 'read';
+  }
+
+  /** All that the set names: the history has them, also where a run is of some rules. */
+  private async readGiven(): Promise<GivenRead | undefined> {
+    const { engine, rules, run } = this;
+    const sources = guardsOf(rules.rules)?.sources ?? [];
+    const { given, settings, store: reader } = engine;
+    const { evaluator } = rules;
+    const asked = { sources, evaluator, reader, trust: settings.trust, nowMs: run.startedAt };
+    return sources.length === 0 ? undefined : await (given ?? NO_GIVEN).read(asked, !run.whatIf);
   }
 
   private async pullEvents(): Promise<void> {
@@ -522,6 +529,7 @@ class SnapshotPull {
   private view(): JudgeView {
     return {
       joins: { users: this.kept.users, devices: this.kept.devices },
+      given: this.given?.tables,
       coverage: this.coverage,
       unavailable: this.unavailable,
     };
@@ -534,20 +542,23 @@ class SnapshotPull {
       .filter((rule) => rule.sources.some((source) => failed.has(source)))
       .map(({ id }) => id);
     return {
-      snapshot: { id: this.engine.ids.next(), nowMs: this.run.startedAt, sources: this.sources },
+      snapshot: {
+        ...{ id: this.engine.ids.next(), nowMs: this.run.startedAt, sources: this.sources },
+        ...(this.given && { given: this.given.readings }),
+      },
       steady,
       judgements: this.judgements.map((judgement) => judgementOf(judgement, (rule) => !unjudged.includes(rule))),
       fleet: this.fleet,
       unjudged,
-      baselines: this.baselines,
-      movements: this.movements,
+      baselines: [...this.baselines, ...(this.given?.baselines ?? [])],
+      movements: [...this.movements, ...(this.given?.movements ?? [])],
       identities: this.identities,
       subjects: { device: devices.count, user: users.count, service: services.count },
       view: this.view(),
       bundles: this.bundles,
       exemptOwners: this.kept.exemptOwners,
       lookBacks: [...this.lookBacks].flatMap(([source, pass]) => (isUsable(this.sources[source]) && pass) || []),
-      accepted: this.accepted,
+      accepted: [...this.accepted, ...(this.given?.accepted ?? [])],
       seen: this.seen.all(this.sources),
     };
   }

@@ -28,7 +28,7 @@ import { Exemptions, type OwnerFacts, type Party, type Protection, partiesOfReco
 import type { DecideInput } from '../decide/input.ts';
 
 /** What judging needs beside the record. */
-export type JudgeView = Pick<JudgeContext, 'joins' | 'coverage' | 'unavailable'>;
+export type JudgeView = Pick<JudgeContext, 'joins' | 'given' | 'coverage' | 'unavailable'>;
 
 export interface PulledSnapshot {
   snapshot: Snapshot;

@@ -198,8 +198,8 @@ export function withIntents(decisions: readonly Decision[], intents: readonly In
 }
 
 function untrustedNotes(run: Run, pulled: PulledSnapshot): AuditNote[] {
-  return SOURCES.flatMap((source) => {
-    const { reasons, state } = pulled.snapshot.sources[source];
+  const { sources, given = [] } = pulled.snapshot;
+  return [...SOURCES.map((source) => sources[source]), ...given].flatMap(({ source, reasons, state }) => {
     if (reasons.length === 0) return [];
     const body = { run: run.id, source, state, reasons: reasons.map(({ code, text }) => ({ code, text })) };
     return [{ kind: 'source.untrusted' as const, body }];

@@ -9,7 +9,6 @@ import {
   type TriedSubject,
 } from '../../domain/decision.ts';
 import { AppError } from '../../domain/errors.ts';
-import { SOURCES } from '../../domain/subjects.ts';
 import type { Match } from '../../domain/verdict.ts';
 import { activate } from '../../rules/active/rule-holder.ts';
 import type { LoadedRule } from '../../rules/language/loaded-rule.ts';
@@ -30,7 +29,7 @@ export function changedRule(
   lists: NamedLists,
 ): LoadedRule {
   const { file, guards } = loadedRule(loaded, id);
-  const parsed = parseRule(text, file, { traits, lists });
+  const parsed = parseRule(text, file, { traits, lists, sources: guards?.sources ?? [] });
   if ('problems' in parsed) throw new AppError('rules', parsed.problems.map(problemLine).join('\n'));
   if (parsed.rule.id === id) return guards ? { ...parsed.rule, guards } : parsed.rule;
   const what = `the text has the id \`${parsed.rule.id}\` and not \`${id}\``;
@@ -90,9 +89,10 @@ async function trialOf(engine: TrialEngine, rules: readonly LoadedRule[], { id, 
   const feed = { primed: new WeakSet<object>(), triedMs: 0 };
   const { run, reader, matches } = await whatIf({ ...engine, active: () => active, feed }, { rules: undefined });
   const tally = run.findings?.tallies.find(({ rule }) => rule === id);
-  const readings = SOURCES.flatMap((source) => run.findings?.snapshot.sources[source] ?? []);
-  const doubts = readings.filter(({ source }) => active.rules.find((rule) => rule.id === id)?.sources.includes(source));
-  const reasons = doubts.flatMap((reading) => reading.reasons.map(({ text }) => text));
+  const read = active.rules.find((rule) => rule.id === id)?.sources ?? [];
+  const reasons = read
+    .flatMap((source) => run.findings?.snapshot.sources[source] ?? [])
+    .flatMap((reading) => reading.reasons.map(({ text }) => text));
   if (!tally?.judged) throw new AppError('api_unreachable', `rule \`${id}\` cannot be judged: ${reasons.join('; ')}`);
   const decisions = (await reader.decisionsOfRun(run)).filter(({ rule }) => rule === id);
   const counts = { ...none, match: tally.match, unknown: tally.unknown, error: tally.error };

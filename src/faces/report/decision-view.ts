@@ -247,6 +247,7 @@ export function snapshotView(run: RunRecord): ReportSnapshot {
   const snapshot = run.findings?.snapshot;
   if (!snapshot) return NO_SNAPSHOT;
   const readings = SOURCES.map((source) => snapshot.sources[source]);
+  const all = [...readings, ...(snapshot.given ?? [])];
   // What a look did not read was named by no event: a rule may still need it.
   const isShown = ({ state }: SourceReading) => state !== 'skipped' || !isOfLook(run);
   const count = (source: Source) => snapshot.sources[source].count;
@@ -257,8 +258,8 @@ export function snapshotView(run: RunRecord): ReportSnapshot {
     users: count('users'),
     services: count('services'),
     events: count('events'),
-    trusted: readings.every(({ state, trusted }) => trusted || state === 'skipped' || state === 'unavailable'),
-    reasons: readings.flatMap((reading) => reading.reasons),
+    trusted: all.every(({ state, trusted }) => trusted || state === 'skipped' || state === 'unavailable'),
+    reasons: all.flatMap((reading) => reading.reasons),
     sources: Object.fromEntries(readings.filter(isShown).map((reading) => [reading.source, sourceView(reading)])),
   };
 }

@@ -12,7 +12,8 @@ import type { PartReaders, PassSetup, RecordPart } from '../../domain/record-par
 import type { Evaluator, PortableRules } from '../../domain/verdict.ts';
 
 /** `plain`: everything that is not shared, serialized once for all threads. */
-export interface SentSetup extends Pick<PassSetup, 'flipsLeft' | 'isExampleWanted' | 'prints' | 'recordPrints'> {
+export interface SentSetup
+  extends Pick<PassSetup, 'flipsLeft' | 'isExampleWanted' | 'prints' | 'recordPrints' | 'given'> {
   plain: Uint8Array;
 }
 
@@ -177,11 +178,11 @@ export class ReaderPool implements PartReaders {
   }
 }
 
-function sent({ flipsLeft, isExampleWanted, prints, recordPrints, ...plain }: PassSetup): SentSetup {
+function sent({ flipsLeft, isExampleWanted, prints, recordPrints, given, ...plain }: PassSetup): SentSetup {
   const bytes = serialize(plain);
   const shared = new Uint8Array(new SharedArrayBuffer(bytes.length));
   shared.set(bytes);
-  return { flipsLeft, isExampleWanted, prints, recordPrints, plain: shared };
+  return { flipsLeft, isExampleWanted, prints, recordPrints, given, plain: shared };
 }
 
 function tell({ worker }: Thread, message: ToThread, buffers: ArrayBuffer[] = []): void {

@@ -22,7 +22,7 @@ let records: RecordPartReader | undefined;
 
 function readerOf(
   evaluator: Evaluator,
-  { plain, flipsLeft, isExampleWanted, prints, recordPrints }: SentSetup,
+  { plain, flipsLeft, isExampleWanted, prints, recordPrints, given }: SentSetup,
 ): PartReader {
   const setup = deserialize(plain) as Omit<PassSetup, keyof SentSetup>;
   const { source, fieldsWritten, watched, decided, nowMs, latestMs, joins, coverage, unavailable, printKey } = setup;
@@ -35,6 +35,7 @@ function readerOf(
       nowMs,
       fieldsWritten,
       joins,
+      given,
       coverage,
       unavailable,
       isOpen: (rule, subjectId) => watched.get(subjectId)?.has(rule) ?? false,

@@ -1,16 +1,18 @@
 // rules: what the checks of a condition share: the scope (which fields and operators can be used here), the operands as
 // written, and how an operand is refused. In: the subject's schema, the rule's declarations. Out: a scope that checks pass down.
 
-import { nearestName } from '../../base/nearest-name.ts';
+import { didYouMean, nearestName } from '../../base/nearest-name.ts';
 import { parseDuration } from '../../base/time.ts';
 import { type Fact, isFacts, showLiteral } from '../../domain/facts.ts';
-import type { SubjectKind } from '../../domain/subjects.ts';
+import { GIVEN_KEYS, type GivenSource } from '../../domain/given-facts.ts';
+import { KIND_OF, type SubjectKind } from '../../domain/subjects.ts';
 import {
   type Constant,
   countIn,
   type Expression,
   type ExpressionOf,
   type Freshness,
+  GIVEN,
   literalKey,
   type Operator,
   partsOf,
@@ -22,6 +24,7 @@ import {
   BOOLEAN,
   type Field,
   fieldAt,
+  givenType,
   listOf,
   NUMBER,
   pathsOf,
@@ -83,6 +86,8 @@ export interface Scope {
   lists: ReadonlyMap<string, NamedList>;
   /** Those of `signals.yaml`, by their names. */
   transmitters: ReadonlyMap<string, KnownTransmitter>;
+  /** Sources of facts from elsewhere, by their names. */
+  given: ReadonlyMap<string, GivenSource>;
   reads: Reads;
   problem(code: ProblemCode, place: Place, message: string): void;
 }
@@ -287,9 +292,14 @@ function sourceOf(list: Expression): 'users' | 'devices' | undefined {
 export function factAt(path: string, field: Field, fallback: Fact | undefined, place: Place, scope: Scope): Expression {
   const segments = path === '' ? [] : path.split('.');
   if (scope.item) return { op: 'item', path: segments, label: path, fallback, type: field.type, place };
-  const fresh = path.startsWith('$')
-    ? []
-    : scope.fresh.filter(({ parent }) => parent.every((part, i) => segments[i] === part));
+  const isGiven = segments[0] === GIVEN;
+  const fresh =
+    path.startsWith('$') && !isGiven
+      ? []
+      : scope.fresh.filter(
+          ({ freshness, parent }) =>
+            (freshness.path[0] === GIVEN) === isGiven && parent.every((part, i) => segments[i] === part),
+        );
   for (const each of fresh) each.used = true;
   const freshness = fresh.map((each) => each.freshness);
   const key = `${path}${fallback === undefined ? '' : ` ?? ${literalKey(fallback)}`}${freshness.map((each) => ` fresh ${each.label}:${each.ms}`).join('')}`;
@@ -326,6 +336,7 @@ export function resolvePath(path: string, place: Place, scope: Scope): Field | u
     return undefined;
   }
   const segments = path.split('.');
+  if (segments[0] === GIVEN) return resolveGiven(path, segments.slice(1), place, scope);
   if (scope.item) return resolveItemPath(path, segments, place, scope);
   const first = segments[0] as string;
   const virtual = first.startsWith('$') ? virtualType(scope.subject, first) : undefined;
@@ -334,6 +345,46 @@ export function resolvePath(path: string, place: Place, scope: Scope): Field | u
   if (!field) return refusePath(path, place, scope, virtual ?? scope.root, virtual ? `${first}.` : '');
   noteRead(segments, field, place, scope);
   return field;
+}
+
+/** A field of a source, or with its name alone the row. */
+function resolveGiven(path: string, [name = '', ...rest]: string[], place: Place, scope: Scope): Field | undefined {
+  const { given, subject, item, itemSource, reads } = scope;
+  const fault = (message: string) => void scope.problem('path', place, message);
+  const about = item ? itemSource && KIND_OF[itemSource] : subject;
+  if (about === undefined || about === 'event')
+    return fault(`\`${GIVEN}\` is read of the subject, or of an element of \`$owners\` or \`$devices\``);
+  const source = given.get(name);
+  if (!source) return fault(unknownSource(name, [...given.keys()]));
+  const { kind } = GIVEN_KEYS[source.key.is];
+  if (kind !== about) {
+    const joined = { device: kind === 'user' && '$owners', user: kind === 'device' && '$devices', service: false }[
+      about
+    ];
+    const instead = joined && !item ? `; write {"some": [{"var": "${joined}"}, …]} and read it of the element` : '';
+    return fault(
+      `the rows of \`${name}\` are about a ${kind}, by ${source.key.is}, and not about a ${about}${instead}`,
+    );
+  }
+  const type = givenType(source);
+  const field = fieldAt(type, rest);
+  if (!field) return refusePath(path, place, scope, type, `${GIVEN}.${name}.`, fieldHint(rest.join('.'), name, type));
+  reads.given.add([name, ...rest].join('.'));
+  if (itemSource) reads[itemSource].add(GIVEN_KEYS[source.key.is].field);
+  return field;
+}
+
+/** What is wrong with the name of a source of facts. */
+export function unknownSource(name: string, known: readonly string[]): string {
+  const names = known.length === 0 ? '`sources.yaml` beside the rules names none' : `known: ${known.join(', ')}`;
+  return `there is no source \`${name}\` of facts${didYouMean(name, known) || `; ${names}`}`;
+}
+
+function fieldHint(path: string, source: string, type: ValueType): string {
+  const meant = nearestName(path, pathsOf(type));
+  return meant
+    ? `; did you mean \`${GIVEN}.${source}.${meant}\`?`
+    : `; known of \`${source}\`: ${pathsOf(type).join(', ')}`;
 }
 
 function noteRead(segments: string[], field: Field, place: Place, scope: Scope): void {

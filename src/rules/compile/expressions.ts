@@ -13,8 +13,10 @@ import {
   FALSE,
   type FactRef,
   type Frame,
+  GIVEN,
   isOfType,
   isReadLate,
+  isYoung,
   keyOf,
   type Operator,
   ownAt,
@@ -27,7 +29,7 @@ import {
   textOf,
   Unknown,
   type Value,
-  virtualOf,
+  valueAt,
   worse,
   worseOf,
 } from '../language/expression.ts';
@@ -110,9 +112,9 @@ function readSlot(slot: Slot, frame: Frame): Value {
 
 function readVirtualPart({ fact, reasons }: Slot, frame: Frame): Value {
   if (fact.kind !== 'path') return reasons.missing;
-  const root = virtualOf(frame, fact.path[0] as string);
-  if (root instanceof Unknown) return root;
-  const found = ownAt(root as Fact, fact.path.slice(1));
+  const found = valueAt(fact.path, frame);
+  if (found instanceof Unknown) return found;
+  if (fact.fresh.some(({ path, ms }) => !isYoung(valueAt(path, frame), ms, frame.nowMs))) return reasons.stale;
   if (found === undefined) return fact.fallback ?? reasons.missing;
   if (found === null) return fact.fallback ?? reasons.isNull;
   return isOfType(found, fact.type) ? found : reasons.wrongType;
@@ -288,10 +290,12 @@ function compileItem(expression: ExpressionOf<'item'>, compiler: Compiler): Expr
     return (frame) => frame.readPast(index, frame, ownAt(frame.item as Fact, path) as Facts);
   }
   const label = expression.label === '' ? 'an element' : `…${expression.label}`;
+  const isGiven = path[0] === GIVEN;
   const missing = compiler.reasons.absence(label, `\`${label}\` is missing in an element`);
   const wrong = compiler.reasons.unknown(label, `\`${label}\` is not of the type it should be in an element`);
   return (frame) => {
-    const found = ownAt(frame.item as Fact, path);
+    const found = isGiven ? valueAt(path, frame, frame.item as Fact) : ownAt(frame.item as Fact, path);
+    if (found instanceof Unknown) return found;
     if (found === undefined || found === null) return fallback ?? missing;
     return isOfType(found, type) ? found : wrong;
   };

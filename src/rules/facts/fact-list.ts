@@ -4,10 +4,12 @@
 
 import { MINUTE_MS } from '../../base/time.ts';
 import { type Fact, type Facts, isFacts, ownText, ownTexts, unescapeHtml } from '../../domain/facts.ts';
+import { GIVEN_KEYS } from '../../domain/given-facts.ts';
+import { doubtAt, type GivenDoubt, givenKeyOf, REPEATED, rowOf } from '../../domain/given-table.ts';
 import { nameInV2 as nameOfV2 } from '../../domain/lists.ts';
 import { SOURCE_OF, type SubjectKind } from '../../domain/subjects.ts';
 import type { JudgeContext } from '../../domain/verdict.ts';
-import { type Frame, isAbsent, isOfType, ownPart, type Reasons, type Value } from '../language/expression.ts';
+import { type Frame, GIVEN, isAbsent, isOfType, ownPart, type Reasons, type Value } from '../language/expression.ts';
 import { SAMPLE_NAME } from '../language/loaded-rule.ts';
 import {
   NOW_TYPE,
@@ -242,11 +244,12 @@ export function nanoseconds(epochMs: number): bigint {
 const SPEC_MAX = 1_000_000;
 
 export function virtualReader(
-  context: Pick<JudgeContext, 'joins' | 'unavailable'>,
+  context: Pick<JudgeContext, 'joins' | 'unavailable' | 'given'>,
   reasons: Reasons,
 ): Frame['readVirtual'] {
   const unknown = (name: string, why: string): Value => reasons.unknown(name, `\`${name}\` ${why}`);
-  return (name, frame) => {
+  return (name, frame, of) => {
+    if (name.startsWith(GIVEN)) return givenRow(name, { ...context, nowMs: frame.nowMs }, of ?? frame.record, reasons);
     if (name === '$spec')
       return specOf(frame.record) ?? unknown(name, 'cannot be read: ServiceSpec is missing or no JSON object');
     const source = name === '$owners' ? 'users' : 'devices';
@@ -273,6 +276,30 @@ export function virtualReader(
     }
     return found;
   };
+}
+
+const DOUBT_WORDS: Record<GivenDoubt['why'], string> = {
+  unread: 'its source has not been read',
+  stale: 'its source is too old',
+  untrusted: 'its source is not trusted',
+};
+
+/** `name`: `$facts.NAME`. Null: the source is trusted and fresh, and has no row of the record. */
+function givenRow(
+  name: string,
+  { given, nowMs }: Pick<JudgeContext, 'given' | 'nowMs'>,
+  record: Facts,
+  reasons: Reasons,
+): Value {
+  const table = given?.get(name.slice(GIVEN.length + 1));
+  const why = table ? doubtAt(table, nowMs)?.why : 'unread';
+  const unknown = (because: string) =>
+    reasons.unknown(name, `\`${name}\` cannot be known: ${because}`, why === 'stale' ? 'stale' : undefined);
+  if (!table || why) return unknown(DOUBT_WORDS[why ?? 'unread']);
+  const key = givenKeyOf(table.key, record);
+  if (key === undefined) return unknown(`\`${GIVEN_KEYS[table.key].field}\` is missing`);
+  const row = rowOf(table.rows, key);
+  return row === REPEATED ? unknown('several rows have its key') : (row ?? null);
 }
 
 /** Devices that have nothing to do with each other may share a serial number: those that name other owners alone are not this user's. */

@@ -1,6 +1,5 @@
 // rules: reads the facts of one record into its frame's slots, typed and fresh, and counts their values for the trust gate.
 // In: a record. Out: slots. INVARIANT: only own properties are read. The hot path checks an object's prototype once instead.
-import { epochMsOf } from '../../base/time.ts';
 import type { Fact, Facts } from '../../domain/facts.ts';
 import type { Lists } from '../../domain/lists.ts';
 import { redacted } from '../../domain/secrets.ts';
@@ -11,11 +10,11 @@ import { RememberedVerdicts, type RuleBits, type SlotVerdicts, wordsFor } from '
 import {
   type Frame,
   type Freshness,
-  FUTURE_MAX_MS,
   factsIn,
   isOfType,
   isPlain,
   isReadLate,
+  isYoung,
   ownAt,
   ownPart,
   type PathFact,
@@ -492,8 +491,10 @@ export class FactReader {
   read(record: Facts, frame: Frame): void {
     for (let word = 0; word < frame.ruledOut.length; word++) frame.ruledOut[word] = 0;
     frame.doubts = 0;
-    for (let i = 0; i < this.timestamps.length; i++)
-      this.isFresh[i] = isYoung(record, this.timestamps[i] as Freshness, frame.nowMs);
+    for (let i = 0; i < this.timestamps.length; i++) {
+      const { path, ms } = this.timestamps[i] as Freshness;
+      this.isFresh[i] = isYoung(ownAt(record, path), ms, frame.nowMs);
+    }
     frame.isPlain = isPlain(record);
     this.coded = 0;
     for (let i = 0; i < this.parents.length; i++) {
@@ -687,12 +688,4 @@ export class FactReader {
     const known = this.timestamps.findIndex((each) => each.label === freshness.label && each.ms === freshness.ms);
     return known >= 0 ? known : this.timestamps.push(freshness) - 1;
   }
-}
-
-/** Whether a timestamp is set, not too old and not in the far future. */
-export function isYoung(record: Facts, { path, ms }: Freshness, nowMs: number): boolean {
-  const value = ownAt(record, path);
-  if (typeof value !== 'number' && typeof value !== 'bigint') return false;
-  const timeMs = epochMsOf(value);
-  return timeMs !== undefined && nowMs - timeMs <= ms && timeMs - nowMs <= FUTURE_MAX_MS;
 }

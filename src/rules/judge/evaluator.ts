@@ -25,11 +25,12 @@ import type {
 } from '../../domain/verdict.ts';
 import { underLists } from '../compile/expressions.ts';
 import { compileProgram, type Program, type ProgramRule } from '../compile/program.ts';
-import { FactReader, ValueMerge } from '../facts/fact-reader.ts';
-import { FALSE, joinedCountsIn, TRUE, type Truth } from '../language/expression.ts';
+import { FactReader, ValueMerge, ValueTally } from '../facts/fact-reader.ts';
+import { FALSE, GIVEN, joinedCountsIn, ownPart, TRUE, type Truth } from '../language/expression.ts';
 import type { LoadedRule } from '../language/loaded-rule.ts';
 import { portableRules } from '../load/read-rule.ts';
 import { LookBackTracks } from '../look-back.ts';
+import { type Field, fieldAt, givenType } from '../record-types/field-types.ts';
 import { compileFilter, Windows } from '../windows.ts';
 import { findFlips } from './flips.ts';
 import {
@@ -362,6 +363,7 @@ export function compileRules(rules: readonly LoadedRule[], lists: Lists = 'v1', 
       listeners.push(listener);
     },
     joinedPaths: (source) => joinedPaths(rules, source),
+    givenValues: (source, rows) => givenValues(rules, source, rows),
   };
 }
 
@@ -373,6 +375,17 @@ function needsOf(rules: readonly LoadedRule[]): Needs {
     devices: rules.some((rule) => rule.reads.joinedDevices),
     windowMs: Math.max(0, ...rules.map((rule) => rule.reads.windowMs)),
   };
+}
+
+function givenValues(rules: readonly LoadedRule[], name: string, rows: Iterable<Facts>) {
+  const source = rules.flatMap(({ given }) => given).find((one) => one.name === name);
+  const read = new Set(rules.flatMap(({ reads }) => [...reads.given]));
+  const fields = source?.fields.filter((one) => read.has(`${name}.${one.name}`)) ?? [];
+  const tallies = fields.map(
+    (one) => new ValueTally([GIVEN, name, one.name], (fieldAt(givenType({ fields }), [one.name]) as Field).type),
+  );
+  for (const row of rows) for (const tally of tallies) tally.add(ownPart(row, tally.path.at(-1) as string));
+  return Object.fromEntries(tallies.map((tally) => [tally.path.join('.'), tally.result()]));
 }
 
 /** Paths of a joined record that some rule reads, and the key that identifies it. */

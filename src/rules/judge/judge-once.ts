@@ -167,7 +167,10 @@ function keyOfRecord(record: { [key: string]: Fact }): Fact {
 
 // The frame that a program's conditions work on, connected to the event windows and the joins of one run.
 
-export type FactsContext = Pick<JudgeContext, 'nowMs' | 'windowsAtMs' | 'joins' | 'coverage' | 'unavailable'> &
+export type FactsContext = Pick<
+  JudgeContext,
+  'nowMs' | 'windowsAtMs' | 'joins' | 'given' | 'coverage' | 'unavailable'
+> &
   WithPast;
 
 /** Absent: the past of fields is not known. */

@@ -56,7 +56,8 @@ export function whenAgain(rule: LoadedRule, lists: Lists): WhenAgain {
   // A time of a report that lies too far ahead counts later.
   for (const path of reportTimes) found.wait(path.split('.'), [-FUTURE_MAX_MS]);
   return {
-    isRestless: found.isRestless,
+    // Rows change without their records.
+    isRestless: found.isRestless || rule.given.length > 0,
     times: [...found.times.values()].map(({ path, afterMs }) => ({ path, afterMs: [...afterMs] })),
     windowsMs: [...found.windowsMs],
     readsOwners: rule.reads.owners,

@@ -1,6 +1,7 @@
 // rules: a rule's condition after checking: a tree whose every part has a type, and whose every operation has its operator.
 // Made by the checks, read by everything after them. What an operator means is in its family's file under operators/. Walks
 // over this tree ask the operator; they know none by name.
+import { epochMsOf } from '../../base/time.ts';
 import { type Fact, type Facts, isBeyondTypes, showLiteral } from '../../domain/facts.ts';
 import type { EventSeverity } from '../../domain/platform-values.ts';
 import type { SubjectKind } from '../../domain/subjects.ts';
@@ -135,21 +136,36 @@ export interface Frame {
   /** The parsed ServiceSpec, `$owners`, `$devices`: read when first asked for. */
   virtual: { [name: string]: Value };
   virtualTurns: { [name: string]: number };
-  /** Reads a virtual name for the present record. */
-  readVirtual(name: string, frame: Frame): Value;
+  /** Reads a virtual name for the present record; `$facts.NAME` also for a joined one (`of`): null where the source has no row of it. */
+  readVirtual(name: string, frame: Frame, of?: Facts): Value;
   /** Reads an event count, or what is known of a field's past, for the present record. `of`: the count of this joined record instead. */
   readPast(slot: number, frame: Frame, of?: Facts): Value;
   /** What is known of a field's past, for people. */
   showPast(slot: number, frame: Frame): ExplainedPast | undefined;
 }
 
-/** The value of `$owners`, `$devices` or `$spec` for the present subject, read once. */
+/** The value of `$owners`, `$devices`, `$spec` or `$facts.NAME` for the present subject, read once. */
 export function virtualOf(frame: Frame, name: string): Value {
   if (frame.virtualTurns[name] !== frame.turn) {
     frame.virtual[name] = frame.readVirtual(name, frame);
     frame.virtualTurns[name] = frame.turn;
   }
   return frame.virtual[name] as Value;
+}
+
+/** Sources of facts from elsewhere: `$facts.NAME.field` of the record, or of an element that is a whole record. */
+export const GIVEN = '$facts';
+
+/** The value at a path of the record, or of the element `of`, in what is beyond it too. */
+export function valueAt(path: readonly string[], frame: Frame, of?: Fact): Fact | undefined | Unknown {
+  const [first = '', second = ''] = path;
+  if (!first.startsWith('$')) return ownAt(of === undefined ? frame.record : of, path);
+  const isGiven = first === GIVEN;
+  const name = isGiven ? `${GIVEN}.${second}` : first;
+  const root = of === undefined ? virtualOf(frame, name) : frame.readVirtual(name, frame, of as Facts);
+  if (root instanceof Unknown) return root;
+  const found = ownAt(root as Fact, path.slice(isGiven ? 2 : 1));
+  return isGiven && found === null ? undefined : found;
 }
 
 /** Takes one step of the budget. False: it is used up. */
@@ -381,6 +397,13 @@ export function isPlain(value: Fact | undefined): value is Facts {
 
 interface Prototyped {
   __proto__?: unknown;
+}
+
+/** Whether a timestamp is set, not too old and not in the far future. */
+export function isYoung(value: Fact | undefined | Unknown, ms: number, nowMs: number): boolean {
+  if (typeof value !== 'number' && typeof value !== 'bigint') return false;
+  const timeMs = epochMsOf(value);
+  return timeMs !== undefined && nowMs - timeMs <= ms && timeMs - nowMs <= FUTURE_MAX_MS;
 }
 
 /** The value at a path, or undefined. */

@@ -2,6 +2,7 @@
 
 import { formatDuration, parseDuration } from '../../base/time.ts';
 import { type Fact, type Facts, showLiteral } from '../../domain/facts.ts';
+import type { GivenSource } from '../../domain/given-facts.ts';
 import type { Guards } from '../../domain/guards.ts';
 import type { ComparedText, Rule } from '../../domain/rule.ts';
 import type { Source } from '../../domain/subjects.ts';
@@ -34,6 +35,8 @@ export interface Reads {
   lookBackMs: number;
   /** Names of the lists that it reads. */
   lists: Set<string>;
+  /** `NAME.field` of facts from elsewhere, or the name alone of a source whose rows it asks for. */
+  given: Set<string>;
   /** Texts that fields of the subject's own record are compared with. */
   compared: ComparedText[];
 }
@@ -54,6 +57,7 @@ export function noReads(): Reads {
     lookBack: new Set(),
     lookBackMs: 0,
     lists: new Set(),
+    given: new Set(),
     compared: [],
   };
 }
@@ -132,6 +136,8 @@ export interface LoadedRule extends Rule {
   lists: readonly NamedList[];
   /** Those whose signals `when` counts, as it was checked with them. */
   transmitters: readonly KnownTransmitter[];
+  /** Sources of facts from elsewhere that `when` reads. */
+  given: readonly GivenSource[];
   /** Sources that show the state of its targets, beside its subjects. */
   targets: readonly Source[];
   tests: RuleTest[];
@@ -141,11 +147,16 @@ export interface LoadedRule extends Rule {
   raw: { [key: string]: Fact };
 }
 
-/** What its hash is over: all that is written in it but its tests, with the entries of the lists that it reads. */
-export function meaningOfRule({ raw, lists }: Pick<LoadedRule, 'raw' | 'lists'>): object {
+/** What its hash is over: all that is written in it but its tests, with the entries of the lists that it reads, and what its sources mean. */
+export function meaningOfRule({ raw, lists, given }: Pick<LoadedRule, 'raw' | 'lists' | 'given'>): object {
   const { tests: _, ...written } = raw;
   const entries = Object.fromEntries(lists.map((list) => [list.name, list.entries]));
-  return lists.length === 0 ? written : { ...written, $lists: entries };
+  const sources = Object.fromEntries(given.map(({ name, everyMs: _, ...one }) => [name, one]));
+  return {
+    ...written,
+    ...(lists.length > 0 && { $lists: entries }),
+    ...(given.length > 0 && { $facts: sources }),
+  };
 }
 
 /** How an operand is named in messages: its path when it is one. */

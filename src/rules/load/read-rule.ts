@@ -15,7 +15,7 @@ import { SOURCE_OF, type Source, SUBJECT_KINDS, type SubjectKind } from '../../d
 import type { PortableRules } from '../../domain/verdict.ts';
 import { checkRollout, readActions, shareOf } from '../check/actions.ts';
 import { checkCondition, checkConstants, type Language, measure, type Scope } from '../check/scope.ts';
-import { type Expression, type Freshness, ownPart, walk } from '../language/expression.ts';
+import { type Expression, type Freshness, GIVEN, ownPart, walk } from '../language/expression.ts';
 import { type LoadedRule, meaningOfRule, type NamedList, noReads, type Reads } from '../language/loaded-rule.ts';
 import { byPosition, Problems, type RuleProblem } from '../language/problem.ts';
 import { LANGUAGE } from '../operators/operators.ts';
@@ -24,9 +24,11 @@ import {
   type Field,
   FLAG,
   fieldAt,
+  givenType,
   listOf,
   NUMBER,
   pathsOf,
+  recordOf,
   recordType,
   SCORE,
   TEXT,
@@ -123,7 +125,7 @@ function widen(type: ValueType, segments: readonly string[], leaf: ValueType): V
 function readWhen(
   value: Facts,
   subject: SubjectKind,
-  { language, lists, transmitters }: Pick<Scope, 'language' | 'lists' | 'transmitters'>,
+  { language, lists, transmitters, given }: Pick<Scope, 'language' | 'lists' | 'transmitters' | 'given'>,
   reads: Reads,
   problems: Problems,
 ): Expression | undefined {
@@ -139,7 +141,7 @@ function readWhen(
   }
   const declares = declaresOf(value);
   const { root, eventRoot } = declareFields(subject, declares, problems);
-  const fresh = readFresh(ownPart(value, 'fresh'), root, problems);
+  const fresh = readFresh(ownPart(value, 'fresh'), withGiven(root, given), problems);
   const before = problems.list.length;
   const scope: Scope = {
     language,
@@ -151,6 +153,7 @@ function readWhen(
     fresh,
     lists,
     transmitters,
+    given,
     reads,
     problem: (code, place, message) => problems.add(code, place, message),
   };
@@ -158,14 +161,16 @@ function readWhen(
   if (problems.list.length > before) return undefined;
   // A timestamp covers the facts beside it. Where the rule reads none of these, it covers the whole record.
   if (fresh.some((each) => !each.used)) {
-    for (const each of fresh) if (!each.used) each.parent = [];
+    for (const each of fresh) if (!each.used && each.freshness.path[0] !== GIVEN) each.parent = [];
     condition = checkCondition(when, ['when'], scope);
     fresh.forEach(({ freshness, used }) => {
       if (!used)
         problems.add(
           'fresh',
           ['fresh', freshness.label],
-          `\`${freshness.label}\` has no effect: \`when\` reads no fact of the record`,
+          freshness.path[0] === GIVEN
+            ? `\`${freshness.label}\` has no effect: \`when\` reads no fact beside it`
+            : `\`${freshness.label}\` has no effect: \`when\` reads no fact of the record`,
         );
     });
   }
@@ -173,6 +178,17 @@ function readWhen(
     problems.add('format', ['when'], '`when` reads no fact, so it would be the same for every subject');
   } else checkConstants(condition, (place, message) => problems.add('value', place, message));
   return problems.list.length > before ? undefined : condition;
+}
+
+/** With the facts from elsewhere that `fresh` and tests may name. */
+function withGiven(root: ValueType, given: Scope['given']): ValueType {
+  if (root.kind !== 'record' || given.size === 0) return root;
+  const types = recordOf(Object.fromEntries([...given].map(([name, one]) => [name, givenType(one)])));
+  return { kind: 'record', fields: new Map([...root.fields, [GIVEN, { type: types }]]) };
+}
+
+function givenOf(sources: readonly GivenSource[]): Scope['given'] {
+  return new Map(sources.map((one) => [one.name, one]));
 }
 
 /** A condition that reads nothing is the same for every subject. */
@@ -248,7 +264,8 @@ const PLATFORM_TIMES: Record<SubjectKind, readonly (readonly [part: string, time
  * beyond the record, or only looks back on, has none.
  */
 function reportTimesOf({ fresh, subject }: Pick<RuleFile, 'fresh' | 'subject'>, reads: Reads): string[] {
-  const named = Object.keys(fresh);
+  // What is known from elsewhere does not date what the platform reports.
+  const named = Object.keys(fresh).filter((path) => !path.startsWith(GIVEN));
   if (named.length > 0) return named;
   const read = [...reads.places.keys()].filter((path) => path !== '$now' && !reads.lookBack.has(path));
   return PLATFORM_TIMES[subject].flatMap(([part, time]) =>
@@ -286,13 +303,14 @@ function readRule(
   const subject = SUBJECT_KINDS.find((kind) => kind === own(value, 'subject'));
   if (!subject) return undefined;
   const reads = noReads();
-  const { language = LANGUAGE, lists = NO_LISTS } = options;
+  const { language = LANGUAGE, lists = NO_LISTS, sources = [] } = options;
   const transmitters = sendersOf(options.transmitters ?? []);
-  const condition = readWhen(value, subject, { language, lists, transmitters }, reads, problems);
+  const known = { language, lists, transmitters, given: givenOf(sources) };
+  const condition = readWhen(value, subject, known, reads, problems);
   const { proposals, targets } = readActions(own(value, 'then'), subject, reads, options.traits, problems);
   if (parsed.success) {
     const declared = declareFields(subject, parsed.data.declares, new Problems('', () => ({ line: 1, column: 1 })));
-    checkTests(parsed.data, subject, { ...declared, transmitters }, reads.lookBack, problems);
+    checkTests(parsed.data, subject, { ...declared, transmitters, sources }, reads.lookBack, problems);
   }
   for (const fault of allowedOf(parsed.data?.when_allowed ?? []).faults)
     problems.add('value', ['when_allowed'], `\`when_allowed\`: ${fault}`);
@@ -301,12 +319,14 @@ function readRule(
   if (!parsed.success || !condition || problems.list.length > 0) return undefined;
   const used = [...reads.lists].sort().flatMap((name) => lists.get(name) ?? []);
   const senders = [...reads.signals].sort().flatMap((name) => transmitters.get(name) ?? []);
+  const named = new Set([...reads.given].map((path) => path.split('.')[0]));
   const parts = {
     proposals,
     condition,
     reads,
     lists: used,
     transmitters: senders,
+    given: sources.filter(({ name }) => named.has(name)),
     targets,
     tests: readTests(parsed.data, lineOf),
   };
@@ -324,11 +344,11 @@ function assemble(
   data: RuleFile,
   raw: Facts,
   file: string,
-  parts: Pick<LoadedRule, 'condition' | 'reads' | 'lists' | 'transmitters' | 'targets' | 'tests'> & {
+  parts: Pick<LoadedRule, 'condition' | 'reads' | 'lists' | 'transmitters' | 'given' | 'targets' | 'tests'> & {
     proposals: ActionOfRule[];
   },
 ): Omit<LoadedRule, 'text'> {
-  const { proposals, condition, reads, lists, transmitters, targets, tests } = parts;
+  const { proposals, condition, reads, lists, transmitters, given, targets, tests } = parts;
   return {
     id: data.id,
     title: data.title ?? data.id,
@@ -348,7 +368,7 @@ function assemble(
     limits: limitsOf(data),
     owners: data.owners,
     watch: data.watch,
-    hash: digestOf(meaningOfRule({ raw, lists })),
+    hash: digestOf(meaningOfRule({ raw, lists, given })),
     file,
     sources: sourcesOf(data.subject, reads, targets),
     compared: reads.compared,
@@ -356,6 +376,7 @@ function assemble(
     reads,
     lists,
     transmitters,
+    given,
     targets,
     tests,
     raw,
@@ -434,8 +455,8 @@ export function withChanges(
   const problems = new Problems(rule.file, () => ({ line: 1, column: 1 }));
   const reads = noReads();
   const lists = new Map(rule.lists.map((list) => [list.name, list]));
-  const transmitters = sendersOf(rule.transmitters);
-  const condition = readWhen(raw, rule.subject, { language, lists, transmitters }, reads, problems);
+  const known = { language, lists, transmitters: sendersOf(rule.transmitters), given: givenOf(rule.given) };
+  const condition = readWhen(raw, rule.subject, known, reads, problems);
   if (!condition || problems.list.length > 0) return undefined;
   return {
     ...rule,

@@ -1,12 +1,16 @@
 // rules: the tests in a rule file. In: the file's value, checked by its schema, and the fields that there are. Out: tests to run; problems.
 import { didYouMean } from '../../base/nearest-name.ts';
 import { parseDuration } from '../../base/time.ts';
-import { type Fact, type Facts, isFacts, ownText } from '../../domain/facts.ts';
+import { type Fact, type Facts, isFacts, ownText, showLiteral } from '../../domain/facts.ts';
+import type { GivenSource } from '../../domain/given-facts.ts';
+import { GIVEN_WORDS } from '../../domain/given-table.ts';
 import { SIGNAL_EVENTS, signalEventOf } from '../../domain/signal.ts';
 import type { SubjectKind } from '../../domain/subjects.ts';
+import { unknownSource } from '../check/scope.ts';
+import { GIVEN } from '../language/expression.ts';
 import { type RuleTest, SAMPLE_NAME } from '../language/loaded-rule.ts';
 import type { Place, Problems } from '../language/problem.ts';
-import { fieldAt, type ValueType, virtualType } from '../record-types/field-types.ts';
+import { fieldAt, givenType, type ValueType, virtualType } from '../record-types/field-types.ts';
 import { type KnownTransmitter, signalType } from '../record-types/signal-types.ts';
 import type { RuleFile, TestFile } from './rule-text.ts';
 
@@ -42,6 +46,8 @@ function readTest(test: TestFile, line: number): RuleTest {
 interface Declared {
   root: ValueType;
   eventRoot: ValueType;
+  /** Of facts from elsewhere. */
+  sources: readonly GivenSource[];
   transmitters: ReadonlyMap<string, KnownTransmitter>;
 }
 
@@ -49,11 +55,15 @@ interface Declared {
 export function checkTests(
   file: RuleFile,
   subject: SubjectKind,
-  { root, eventRoot, transmitters }: Declared,
+  { root, eventRoot, transmitters, sources }: Declared,
   lookBack: ReadonlySet<string>,
   problems: Problems,
 ): void {
-  const check = (value: Fact, type: ValueType, place: Place) => checkFields(value, type, place, problems);
+  const check = (value: Fact, type: ValueType, place: Place) => {
+    const { [GIVEN]: rows, ...own } = isFacts(value) ? value : {};
+    if (rows !== undefined) checkRows(rows, sources, [...place, GIVEN], problems);
+    checkFields(rows === undefined ? value : own, type, place, problems);
+  };
   const names = new Set<string>();
   file.tests.forEach((test, index) => {
     const place: Place = ['tests', index];
@@ -67,7 +77,11 @@ export function checkTests(
       ['devices', 'user'],
     ] as const) {
       if (test[name] === undefined) continue;
-      if (of === subject) check(test[name] as Fact, virtualType(subject, `$${name}`) as ValueType, [...place, name]);
+      const joined = virtualType(subject, `$${name}`);
+      if (joined?.kind === 'list')
+        (test[name] as Facts[]).forEach((one, at) => {
+          check(one, joined.of, [...place, name, at]);
+        });
       else
         problems.add(
           'format',
@@ -105,6 +119,30 @@ export function checkTests(
     for (const [at, name] of test.signals_unavailable.entries())
       checkSender(name, [...place, 'signals_unavailable', at]);
   });
+}
+
+/** Of each source a row, null for none, or a word for why none counts. */
+function checkRows(rows: Fact, sources: readonly GivenSource[], place: Place, problems: Problems): void {
+  if (!isFacts(rows)) problems.add('format', place, `expected {SOURCE: {field: …}}, found \`${showLiteral(rows)}\``);
+  for (const [name, row] of isFacts(rows) ? Object.entries(rows) : []) {
+    const source = sources.find((one) => one.name === name);
+    if (!source)
+      problems.add(
+        'path',
+        [...place, name],
+        unknownSource(
+          name,
+          sources.map((one) => one.name),
+        ),
+      );
+    else if (isFacts(row)) checkFields(row, givenType(source), [...place, name], problems);
+    else if (row !== null && !GIVEN_WORDS.some((word) => word === row))
+      problems.add(
+        'value',
+        [...place, name],
+        `expected a row, null for none, or one of ${GIVEN_WORDS.join(', ')}; found \`${showLiteral(row)}\``,
+      );
+  }
 }
 
 /** An event of nobody would test nothing. */

@@ -462,7 +462,9 @@ const testSchema = z.strictObject({
   given: z
     .record(z.string(), json)
     .default({})
-    .describe('Merged onto a complete, fresh, unremarkable record; null takes a field away'),
+    .describe(
+      'Merged onto a complete, fresh, unremarkable record; null takes a field away. `$facts: {SOURCE: {field: …}}` is its row of a source: null for none, or one of unread, stale, untrusted, repeated',
+    ),
   owners: z.array(z.record(z.string(), json)).optional().describe('The records of $owners'),
   devices: z.array(z.record(z.string(), json)).optional().describe('The records of $devices'),
   now: z.iso.datetime({ offset: true }).optional().describe('The time of the run, for a rule that asks for it'),

@@ -35,12 +35,11 @@ import {
   keyOf,
   not,
   type Operator,
-  ownAt,
   step,
   TRUE,
   Unknown,
   type Value,
-  virtualOf,
+  valueAt,
   worse,
 } from '../language/expression.ts';
 import { type Edit, nameOf } from '../language/loaded-rule.ts';
@@ -155,7 +154,7 @@ function compileMissing(
     const missing: Fact[] = [];
     for (const path of wanted as string[]) {
       if (!step(frame)) return overBudget;
-      const found = valueAt(path, inItem, frame);
+      const found = foundAt(path, inItem, frame);
       if (found instanceof Unknown) return found;
       if (isAbsent(found, times.has(path))) missing.push(path);
     }
@@ -164,14 +163,8 @@ function compileMissing(
   };
 }
 
-function valueAt(path: string, inItem: boolean, frame: Frame): Fact | undefined | Unknown {
-  const segments = path.split('.');
-  if (inItem) return ownAt(frame.item as Fact, segments);
-  const first = segments[0] as string;
-  if (!first.startsWith('$')) return ownAt(frame.record, segments);
-  const root = virtualOf(frame, first);
-  if (root instanceof Unknown) return root;
-  return ownAt(root as Fact, segments.slice(1));
+function foundAt(path: string, inItem: boolean, frame: Frame): Fact | undefined | Unknown {
+  return valueAt(path.split('.'), frame, inItem ? (frame.item as Fact) : undefined);
 }
 
 function checkMissing({ args, place, placeOf }: Operands, scope: Scope): Expression {
@@ -253,7 +246,7 @@ function existing(inItem: boolean): Operator {
     condition([literal]) {
       const path = (literal as ExpressionOf<'literal'>).value as string;
       return (frame) => {
-        const found = valueAt(path, inItem, frame);
+        const found = foundAt(path, inItem, frame);
         if (found instanceof Unknown) return found.truth;
         return found === undefined ? FALSE : TRUE;
       };

@@ -1,5 +1,7 @@
 // rules: the types that facts and expressions have, and how a path is looked up in a record's schema.
 // In: a schema and a path. Out: the field's type, or undefined. Nothing here looks at data.
+
+import type { GivenSource, GivenType } from '../../domain/given-facts.ts';
 import {
   EVENT_ACTION_NAMES,
   EVENT_SEVERITIES,
@@ -318,4 +320,19 @@ export function virtualType(subject: SubjectKind | 'event', name: string): Value
   if (subject === 'user' && name === '$devices') return listOf(DEVICE);
   if (subject === 'service' && name === '$spec') return SERVICE_SPEC;
   return undefined;
+}
+
+const GIVEN_VALUES: Record<GivenType, ValueType> = {
+  text: TEXT,
+  version: { kind: 'text', style: 'version' },
+  number: NUMBER,
+  boolean: BOOLEAN,
+  flag: FLAG,
+  time: { kind: 'time', unit: 'ms' },
+  texts: listOf(TEXT),
+};
+
+/** The type of `$facts.NAME`. */
+export function givenType({ fields }: Pick<GivenSource, 'fields'>): ValueType & { kind: 'record' } {
+  return recordOf(Object.fromEntries(fields.map(({ name, type }) => [name, GIVEN_VALUES[type]])));
 }

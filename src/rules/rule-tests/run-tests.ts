@@ -7,6 +7,17 @@ import { formatDuration, parseDuration } from '../../base/time.ts';
 import { giveWay } from '../../base/turns.ts';
 import type { TrustEvent } from '../../domain/event.ts';
 import { type Fact, type Facts, isFacts, ownText } from '../../domain/facts.ts';
+import type { GivenSource } from '../../domain/given-facts.ts';
+import {
+  GIVEN_DOUBTS,
+  type GivenRow,
+  type GivenTable,
+  type GivenTables,
+  givenKeyOf,
+  packRows,
+  REPEATED,
+  unreadTable,
+} from '../../domain/given-table.ts';
 import { type FactChange, LOOK_BACK_GAP_MS, type LookBackItem } from '../../domain/look-back.ts';
 import type { Coverage } from '../../domain/snapshot.ts';
 import { type SubjectKind, summaryOf } from '../../domain/subjects.ts';
@@ -18,6 +29,7 @@ import { type FactsContext, type Judged, prepareRule, slotValue } from '../judge
 import {
   type Expression,
   FALSE,
+  GIVEN,
   keyOf,
   ownAt,
   partsOf,
@@ -42,7 +54,7 @@ import {
 import type { Place } from '../language/problem.ts';
 import { withChanges } from '../load/read-rule.ts';
 import { LANGUAGE } from '../operators/operators.ts';
-import { fieldAt, recordType, type ValueType } from '../record-types/field-types.ts';
+import { fieldAt, givenType, recordType, type ValueType } from '../record-types/field-types.ts';
 
 /** Undefined when it is not written as a time. */
 function timeOf(written: Facts, type: ValueType | undefined, nowMs: number): Fact | undefined {
@@ -103,7 +115,7 @@ const PAST_MS = 400 * 86_400_000;
 /** `testsNowMs`: the time of the run in a test that names none. */
 export function arrangeTest(rule: LoadedRule, test: RuleTest, testsNowMs: number): Arranged {
   const nowMs = test.nowMs ?? testsNowMs;
-  const { $spec: specChanges, ...changes } = test.given;
+  const { $spec: specChanges, [GIVEN]: _, ...changes } = test.given;
   const sample = sampleRecord(rule.subject, nowMs);
   if (isFacts(specChanges)) sample.ServiceSpec = JSON.stringify(merged(sampleSpec(), specChanges, undefined, nowMs));
   const joined = joinedRecords(rule, test, nowMs);
@@ -126,6 +138,7 @@ export function arrangeTest(rule: LoadedRule, test: RuleTest, testsNowMs: number
         ),
         devices: bySerial(rule.subject === 'user' ? joined : []),
       },
+      given: givenTables(rule, test, [record, ...joined], nowMs),
       coverage: [
         ...coverageOf(test, nowMs, undefined),
         ...rule.transmitters.flatMap(({ name }) => coverageOf(test, nowMs, name)),
@@ -138,7 +151,29 @@ export function arrangeTest(rule: LoadedRule, test: RuleTest, testsNowMs: number
 function joinedRecords(rule: LoadedRule, test: RuleTest, nowMs: number): Facts[] {
   const kind = rule.subject === 'device' ? 'user' : 'device';
   const given = test.joined ?? [{}];
-  return given.map((changes, index) => merged(sampleRecord(kind, nowMs, index + 1), changes, recordType(kind), nowMs));
+  return given.map(({ [GIVEN]: _, ...changes }, index) =>
+    merged(sampleRecord(kind, nowMs, index + 1), changes, recordType(kind), nowMs),
+  );
+}
+
+/** `records`: the subject and those joined to it. A source of which nothing is said has no row of any of them. */
+function givenTables({ given }: LoadedRule, test: RuleTest, records: readonly Facts[], nowMs: number): GivenTables {
+  const said = [test.given, ...(test.joined ?? [])].map((one) => one[GIVEN]);
+  const tableOf = (source: GivenSource): GivenTable => {
+    const rows = new Map<string, GivenRow>();
+    let doubt: GivenTable['doubt'];
+    for (const [at, record] of records.entries()) {
+      const row = ownAt(said[at], [source.name]);
+      const key = givenKeyOf(source.key.is, record);
+      const why = GIVEN_DOUBTS.find((word) => word === row);
+      if (why) doubt = { why, text: why };
+      else if (key !== undefined && row === REPEATED) rows.set(key, REPEATED);
+      else if (key !== undefined && isFacts(row)) rows.set(key, merged({}, row, givenType(source), nowMs));
+    }
+    const read = { hash: source.name, atMs: nowMs, readAt: nowMs, freshUntilMs: nowMs };
+    return { ...unreadTable(source, ''), ...read, doubt, rows: packRows(rows) };
+  };
+  return new Map(given.map((source) => [source.name, tableOf(source)]));
 }
 
 function bySerial(devices: readonly Facts[]): Map<string, Facts[]> {
@@ -345,6 +380,13 @@ function secondOpinion(judged: Judged): boolean | undefined {
   for (const name of ['$owners', '$devices', '$spec']) {
     if (text.includes(`"${name}`)) data[name] = virtualOf(frame, name);
   }
+  const { given } = rule.rule;
+  const rowsOf = (of?: Facts) =>
+    Object.fromEntries(given.map(({ name }) => [name, frame.readVirtual(`${GIVEN}.${name}`, frame, of)]));
+  if (given.length > 0) data[GIVEN] = rowsOf();
+  for (const name of ['$owners', '$devices'])
+    if (given.length > 0 && Array.isArray(data[name]))
+      data[name] = (data[name] as Facts[]).map((one) => ({ ...one, [GIVEN]: rowsOf(one) }));
   return jsonLogic.truthy(jsonLogic.apply(when as RulesLogic, data)) as boolean;
 }
 

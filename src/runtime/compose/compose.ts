@@ -564,6 +564,7 @@ export async function composeEngine(
       readers,
       missedSince: (atMs) => timesBetween(config.schedule, atMs, clock.nowMs(), 10),
       lookBack: composeLookBack(config, binding, async () => history?.settledSoon()),
+      given: given.gate,
       history,
       afterwards: () => notifications.afterwards(),
     };
@@ -602,8 +603,8 @@ export async function composeEngine(
 }
 
 function explainingWith(engine: Engine, reader: SqlStore, rules: RuleHolder): WhyDeps {
-  const { api, clock, ids, actions, quiet, settings, daemonMode, lookBack } = engine;
-  const common = { api, clock, ids, actions, quiet, settings, daemonMode, lookBack };
+  const { api, clock, ids, actions, quiet, settings, daemonMode, lookBack, given } = engine;
+  const common = { api, clock, ids, actions, quiet, settings, daemonMode, lookBack, given };
   return { ...common, reader, rules: rules.all(), isWhatIf: false };
 }
 
@@ -683,6 +684,7 @@ export async function composeWhatIf(
       printKey: (await reader.printKey()) ?? newPrintKey(),
       steady,
       lookBack: composeLookBack(config, bindingOf(config)),
+      given: composeGiven(config, () => rules.all(), { clock, log }).gate,
       quiet: quietTime(config.timing.quietMs, api, steady, await reader.keptLatency()),
       // The cap of a run over a database that has lost what was done since.
       daemonMode: isRestored ? 'dry-run' : (config.modeCap ?? 'enforce'),

@@ -5,6 +5,7 @@ import type { GivenFacts, GivenReading, GivenSource } from '../../domain/given-f
 import { guardsOf } from '../../domain/guards.ts';
 import type { Alert } from '../../domain/notification.ts';
 import type { Clock, Log } from '../../domain/ports.ts';
+import { GivenGate } from '../../engine/run/given.ts';
 import type { LoadedRule } from '../../rules/language/loaded-rule.ts';
 import { GivenReader } from '../../sources/given-reader.ts';
 import { GivenTables } from '../../sources/given-tables.ts';
@@ -13,6 +14,8 @@ import { publicAddressesOf } from '../notify/settings.ts';
 
 export interface Given {
   facts: GivenFacts;
+  /** What runs join to their records. */
+  gate: GivenGate;
   /** Reads those that are due. Never rejects. */
   readDue(signal: AbortSignal): Promise<void>;
   /** The same until `signal` aborts. */
@@ -30,6 +33,7 @@ export function composeGiven(
   const sources = () => sourcesOf(rules());
   return {
     facts: tables,
+    gate: new GivenGate(tables),
     readDue: (signal) => reader.readDue(sources(), signal),
     untilEnding: (signal) => reader.untilEnding(sources, signal),
     alerts: () => reader.alerts(sources()),

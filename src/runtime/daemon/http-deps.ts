@@ -101,9 +101,10 @@ function trialEngine(engine: Composition['engine'], progress: Progress): TrialEn
     rulesDir,
     demo,
     lookBack,
+    given,
   } = engine;
   const common = { api, clock, steady, quiet, ids, log, actions, settings, signal, daemonMode, rulesDir, demo };
-  return { ...common, printKey, lookBack, progress, reader: store };
+  return { ...common, printKey, lookBack, given, progress, reader: store };
 }
 
 export interface WorkPorts

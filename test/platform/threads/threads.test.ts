@@ -14,6 +14,7 @@ import { systemClock } from '../../../src/runtime/system/clock.ts';
 import { systemRandom } from '../../../src/runtime/system/ids.ts';
 import type { SqliteDb } from '../../../src/store/sqlite/database.ts';
 import { type OnPlatform, startOnPlatform } from '../../support/engine-on-platform.ts';
+import { GivenInventory, inventoryRule } from '../../support/given-facts.ts';
 import { freshDatabase } from '../../support/memory-database.ts';
 import { type Organization, startOrganization } from '../../support/organization.ts';
 import {
@@ -75,6 +76,8 @@ describe('a run whose devices are read and judged by other threads, against one 
     rule('model', { '==': [{ var: 'Model' }, 'model 7'] }, 'notify'),
     rule('stale', { '>=': [{ age: { var: 'TrustData.UpdatedAt' } }, '900d'] }, 'notify'),
     rule('refused', { '>=': [count, 2] }),
+    inventoryRule('returned'),
+    inventoryRule('unlisted', { missing: ['$facts.inventory.status'] }),
   ];
   const OWNED = [
     rule('owned', { some: [{ var: '$owners' }, { '<': [{ var: 'TrustData.EntityTrustscore' }, 31] }] }, 'notify'),
@@ -96,7 +99,13 @@ describe('a run whose devices are read and judged by other threads, against one 
       address: server.address,
       credential: { kind: 'api_key', secret: 'k' },
     });
-    Object.assign(on.engine, { api: client, readers: threads ? pool : undefined });
+    const inventory = new GivenInventory();
+    const rows = Array.from(
+      { length: 1_000 },
+      (_, at) => [`S${2 * at}`, { status: at % 2 === 0 ? 'returned' : 'kept' }] as const,
+    );
+    inventory.read(rows, on.clock.nowMs());
+    Object.assign(on.engine, { api: client, readers: threads ? pool : undefined, given: inventory.gate });
     return { on, db, client };
   }
 
@@ -148,7 +157,7 @@ describe('a run whose devices are read and judged by other threads, against one 
         fc.asyncProperty(devicesOf(LENGTH), fc.nat(LENGTH), async (devices, shift) => {
           const fleets = [textsOf(devices), later(devices, shift)];
           const expected = await databaseAfter(rules, false, fleets);
-          expect(expected.baselines).toHaveLength(rules === PAGED ? 1 : 2); // trusted
+          expect(expected.baselines).toHaveLength(rules === PAGED ? 2 : 3); // trusted
           expect(await databaseAfter(rules, true, fleets)).toEqual(expected);
           expect(server.requests).toBeLessThanOrEqual(requestsMax); // no list was read again by one thread
         }),

@@ -48,7 +48,7 @@ it('a daemon reads them, the next one goes on with the table, and doctor names w
   while (!(await table())) await systemClock.sleep(20);
   await daemon.stop();
   const before = await table();
-  expect(before?.rows.get('c1')).toEqual({ owner: 'Ada' });
+  expect(before?.rows.get('c1')).toEqual({ owner: 'Ada', battery: {} });
   rmSync(join(data, 'fleet.csv'));
   await one.restart();
   expect(await table()).toEqual(before);

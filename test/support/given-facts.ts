@@ -1,0 +1,51 @@
+// support: a source of facts from elsewhere, by serial number, as rules and an engine of a test have it: its rows are what the test says.
+import type { Facts } from '../../src/domain/facts.ts';
+import type { GivenFacts, GivenReading, GivenSource } from '../../src/domain/given-facts.ts';
+import { nameKey } from '../../src/domain/identity.ts';
+import { ACTIONS } from '../../src/engine/act/actions.ts';
+import { GivenGate } from '../../src/engine/run/given.ts';
+import type { LoadedRule } from '../../src/rules/language/loaded-rule.ts';
+import { parseRule } from '../../src/rules/load/read-rule.ts';
+
+const HOUR_MS = 3_600_000;
+
+export const INVENTORY: GivenSource = {
+  name: 'inventory',
+  key: { is: 'serial_number', from: 'serial' },
+  fields: [
+    { name: 'status', type: 'text', from: 'status' },
+    { name: 'seen', type: 'time', from: 'seen', unit: 'ms' },
+  ],
+  freshMs: 24 * HOUR_MS,
+  everyMs: HOUR_MS,
+  rowsMax: 1_000_000,
+  origin: { by: 'file', path: 'inventory.csv', format: 'csv', list: undefined },
+};
+
+export const RETURNED = { '==': [{ var: '$facts.inventory.status' }, 'returned'] };
+
+/** A rule that may read it, in a set that names it. */
+export function inventoryRule(id: string, when: unknown = RETURNED, more: object = {}): LoadedRule {
+  const text = JSON.stringify({ id, subject: 'device', when, then: 'notify', mode: 'enforce', ...more });
+  const parsed = parseRule(text, `${id}.json`, { traits: ACTIONS, sources: [INVENTORY] });
+  if ('problems' in parsed) throw new Error(JSON.stringify(parsed.problems));
+  return { ...parsed.rule, guards: { ask: [], lastDevice: false, perDay: undefined, sources: [INVENTORY], files: [] } };
+}
+
+export class GivenInventory implements GivenFacts {
+  private reading: GivenReading = { source: INVENTORY, table: undefined, triedAt: undefined, fault: undefined };
+  readonly gate = new GivenGate(this);
+
+  /** `repeated`: serial numbers of several rows. */
+  read(rows: Iterable<readonly [serial: string, row: Facts]>, atMs: number, repeated: readonly string[] = []): void {
+    const folded = new Map([...rows].map(([serial, row]) => [nameKey(serial), row]));
+    const hash = JSON.stringify([[...folded].sort(), repeated]);
+    const found = { rows: folded.size, keyless: 0, wrong: {} };
+    const table = { source: 'inventory', meaning: 'm', hash, atMs, readAt: atMs, rows: folded, found, problems: [] };
+    this.reading = { ...this.reading, table: { ...table, repeated: new Set(repeated.map(nameKey)) }, triedAt: atMs };
+  }
+
+  async readings() {
+    return new Map([['inventory', this.reading]]);
+  }
+}
