@@ -1,15 +1,17 @@
 // bench: time to contain: from a device's event to its ban in the console's list of effects. A console of 100,000 devices that answers 50 ms
 // late and the real daemon, each in a process of its own. 1,000 devices become compromised at once, then 200 at random moments within two
-// minutes. With `--short`: 2,000 devices, of which 12, then none. Wall time: run it with nothing else running.
+// minutes, and 200 more that a signal names. With `--short`: 2,000 devices, of which 12 and 12, then none. Wall time: run it with nothing else running.
 import { type ChildProcess, spawn } from 'node:child_process';
+import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { loadavg, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { readSigningKey, signSet } from '../src/signals/set.ts';
 import { BAN_RULE } from './contain/ban-rule.ts';
-import type { Compromise, Seen } from './contain/console.ts';
+import type { Compromise, Seen, Told } from './contain/console.ts';
 import { isShort, report } from './figures.ts';
 
 const LATENCY_MS = 50;
@@ -18,7 +20,7 @@ const sizes = isShort
   ? { devices: 2_000, watchMs: 1_000, idleMs: 3_000, trickle: { count: 12, withinMs: 6_000 }, burst: 0 }
   : { devices: 100_000, watchMs: 10_000, idleMs: 60_000, trickle: { count: 200, withinMs: 120_000 }, burst: 1_000 };
 /** The whole runs' period: all happens before the second one. */
-const PERIOD_MIN = 6;
+const PERIOD_MIN = 10;
 
 const dir = mkdtempSync(join(tmpdir(), 'trustward-contain-'));
 const children: ChildProcess[] = [];
@@ -42,12 +44,24 @@ const [, url, key] = (await firstLine(platform)).split(' ') as [string, string, 
 const compromise = (what: Compromise) => platform.send(what);
 async function seen(): Promise<Seen> {
   platform.send('seen');
-  const [answer] = (await once(platform, 'message')) as [Seen];
-  return answer;
+  for (;;) {
+    const [answer] = (await once(platform, 'message')) as [Seen | Told];
+    if ('bannedAt' in answer) return answer;
+  }
 }
 
 mkdirSync(join(dir, 'rules'));
 writeFileSync(join(dir, 'rules', 'ban.json'), JSON.stringify(BAN_RULE));
+const [ISSUER, AUDIENCE] = ['https://idp.example.com', 'https://trustward.example.com'];
+const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+const signing = await readSigningKey(privateKey.export({ type: 'pkcs8', format: 'pem' }) as string);
+const idp = {
+  ...{ issuer: ISSUER, audience: AUDIENCE, jwks: { file: 'idp.jwks' }, delivery: 'push' },
+  subjects: { device: 'device_id' },
+};
+writeFileSync(join(dir, 'rules', 'signals.json'), JSON.stringify({ transmitters: { idp } }));
+writeFileSync(join(dir, 'idp.jwks'), JSON.stringify({ keys: [signing.publicKey] }));
+const PORT = 20_000 + (process.pid % 20_000);
 
 /** The next whole run comes a whole period after the first. */
 function schedule(): string {
@@ -65,7 +79,8 @@ const daemon = start([pathOf('../src/main.ts'), 'serve'], {
   TRUSTWARD_SCHEDULE: schedule(),
   TRUSTWARD_WATCH: `${sizes.watchMs / 1_000}s`,
   TRUSTWARD_ACT_CONCURRENCY: String(CONCURRENCY),
-  TRUSTWARD_LISTEN: '127.0.0.1:0',
+  TRUSTWARD_LISTEN: `127.0.0.1:${PORT}`,
+  TRUSTWARD_SIGNALS: dir,
   TRUSTWARD_TOKEN: 'bench-token-of-enough-length-0123456789',
   TRUSTWARD_LOG_LEVEL: 'warn',
 });
@@ -97,6 +112,7 @@ try {
   await idle();
   if (sizes.burst > 0) await burst();
   await trickle();
+  await signals();
   process.stdout.write(`load ${loadavg()[0]?.toFixed(1)}\n`);
 } finally {
   daemon.kill('SIGTERM');
@@ -144,6 +160,43 @@ async function trickle(): Promise<void> {
   });
   report({ bench, what: `event to ban, ${count} devices: p95`, value: at(times, 0.95), unit: 's', atMost: period + 2 });
   report({ bench, what: `event to ban, ${count} devices: the longest`, value: Math.max(...times), unit: 's' });
+}
+
+/** The same without events: a signal names each device. From the 202 to the ban. */
+async function signals(): Promise<void> {
+  const { count, withinMs } = sizes.trickle;
+  const acceptedAt: Record<string, number> = {};
+  const push = async (id: string) => {
+    const subject = { format: 'complex', device: { format: 'opaque', id } };
+    const events = { 'https://schemas.openid.net/secevent/caep/event-type/device-compliance-change': {} };
+    const claims = {
+      iss: ISSUER,
+      aud: AUDIENCE,
+      iat: Math.floor(Date.now() / 1_000),
+      jti: id,
+      sub_id: subject,
+      events,
+    };
+    const body = await signSet(claims, signing);
+    const headers = { 'content-type': 'application/secevent+jwt' };
+    const { status } = await fetch(`http://127.0.0.1:${PORT}/signals/idp`, { method: 'POST', headers, body });
+    if (status !== 202) throw new Error(`the signal about ${id} was answered with ${status}`);
+    acceptedAt[id] = Date.now();
+  };
+  platform.on('message', (what: Seen | Told) => {
+    if ('told' in what) void push(what.told);
+  });
+  compromise({ ...sizes.trickle, isTold: true });
+  const { bannedAt } = await until(
+    ({ bannedAt }) =>
+      Object.keys(acceptedAt).length >= count && Object.keys(acceptedAt).every((id) => bannedAt[id] !== undefined),
+    withinMs + 60_000,
+  );
+  const times = Object.entries(acceptedAt).map(([id, atMs]) => ((bannedAt[id] as number) - atMs) / 1_000);
+  const what = `signal to ban, ${count} devices`;
+  report({ bench, what: `${what}: median`, value: at(times, 0.5), unit: 's' });
+  report({ bench, what: `${what}: p95`, value: at(times, 0.95), unit: 's', atMost: 2 });
+  report({ bench, what: `${what}: the longest`, value: Math.max(...times), unit: 's' });
 }
 
 /** The first run has begun a period of the schedule: one more whole run may be made in it. */

@@ -11,6 +11,13 @@ export interface Compromise {
   count: number;
   /** Spread at random over this time; 0: at once. */
   withinMs: number;
+  /** The log has no event of it: the parent is told, and sends a signal. */
+  isTold?: boolean;
+}
+
+/** The id of a device that was compromised just now. */
+export interface Told {
+  told: string;
 }
 
 /** When the devices' events were written, when they were banned, by device, epoch ms; and the requests of the client so far. */
@@ -49,16 +56,17 @@ listening.on('listening', () => {
 });
 
 /** Taken in turn; each has an owner of its own. */
-const ids = Array.from({ length: 1_300 }, (_, number) => server.fleet.addDevice({}, [`owner-${number}@bench.example`]));
+const ids = Array.from({ length: 1_500 }, (_, number) => server.fleet.addDevice({}, [`owner-${number}@bench.example`]));
 const compromisedAt: Seen['compromisedAt'] = {};
 
-function compromise(): void {
+function compromise(isTold = false): void {
   const id = ids.shift();
   if (id === undefined) throw new Error('no device is left');
   const atMs = systemClock.nowMs();
   server.fleet.patchDevice(id, { mdm_compromised: 'TRUE', mdm_timestamp: BigInt(atMs) * 1_000_000n });
   const event = { type: 'TrustScoring', subType: 'Device', action: 'TrustScoreCalculate', severity: 'WARN' } as const;
-  server.fleet.addEvent({ ...event, deviceId: id, createdAtMs: atMs });
+  if (isTold) process.send?.({ told: id } satisfies Told);
+  else server.fleet.addEvent({ ...event, deviceId: id, createdAtMs: atMs });
   compromisedAt[id] = atMs;
 }
 
@@ -70,8 +78,8 @@ process.on('message', (asked: Compromise | 'seen') => {
     return;
   }
   for (let each = 0; each < asked.count; each += 1) {
-    if (asked.withinMs === 0) compromise();
-    else setTimeout(compromise, Math.random() * asked.withinMs);
+    if (asked.withinMs === 0) compromise(asked.isTold);
+    else setTimeout(() => compromise(asked.isTold), Math.random() * asked.withinMs);
   }
 });
 process.on('disconnect', () => {

@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { databaseChecks } from '../../src/faces/cli/doctor/database.ts';
 import { type Daemon, startDaemon } from '../../src/runtime/daemon/daemon.ts';
 import { BAN_BY_PAGES, type Organization, startOrganization } from '../support/organization.ts';
 import { FakeClock } from '../support/platform.ts';
@@ -66,4 +67,8 @@ it('a pushed signal bans its device within moments', async () => {
   expect((await push('a-token-of-the-transmitter')).status).toBe(202);
   await expect.poll(() => org.effects('device_banned'), { timeout: 10_000 }).toEqual([id]);
   expect(await engine.store.hasNewSignals()).toBe(false);
+  const checks = await databaseChecks(org.composition.config, org.composition.rules.all());
+  expect(checks.find(({ name }) => name === 'transmitter idp')?.text).toMatch(
+    /^last heard of: .*; 1 signal accepted \(1 about nobody known, 0 repeated\); refused: 1 for bearer; nothing proves that none is missing$/,
+  );
 });

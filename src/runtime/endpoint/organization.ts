@@ -295,7 +295,7 @@ export async function openOrganization(config: Config, within: Within): Promise<
     shownRun: namingFolders,
     metrics,
   });
-  deps.signals = composeSignals(composition, () => woken.ask()).receiving;
+  deps.signals = composeSignals(composition, () => config.watchMs > 0 && woken.ask()).receiving;
   const { rules } = composition;
   deps.ruleRefusal = () => rules.refusal?.map((line) => withoutPaths(line, config.rulesDir));
   return {

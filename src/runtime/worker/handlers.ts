@@ -252,7 +252,8 @@ function workOf(worked: Worked): Record<JobKind, JobHandler> {
         });
         await poller.once();
         const { organization } = job;
-        if (hasArrived) await worked.jobs?.ask({ organization, kind: 'look', payload: null });
+        if (hasArrived && composition.config.watchMs > 0)
+          await worked.jobs?.ask({ organization, kind: 'look', payload: null });
         return null;
       }),
     sources: (job) =>
