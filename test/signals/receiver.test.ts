@@ -336,6 +336,13 @@ describe.each(databases())('signals in $name', (database) => {
       own.queue.set('u', await own.set('u', { events: updated }));
       await poller.once();
       expect((await state())?.stream?.status).toBe('disabled');
+      own.stream.status = 'disabled';
+      open.clock.pass(MINUTE_MS);
+      await poller.once();
+      const known = (await state())?.known;
+      const given = await verification(own.stream.verified.at(-1) as string);
+      expect(await receiver.take(list[0] as Transmitter, given)).toBe('committed');
+      expect((await state())?.known).toEqual(known);
     });
 
     it('one whose configuration document is of another issuer is not believed, and why is shown', async () => {
