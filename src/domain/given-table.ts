@@ -80,6 +80,9 @@ export function packRows(rows: Iterable<readonly [key: string, row: GivenRow]>):
 
 export const NO_ROWS: PackedRows = packRows([]);
 
+/** In place of their count, for the history: it has these rows already, or they do not count. */
+export const ROWS_AS_BEFORE = -1;
+
 /** FNV-1a: names collide by chance or on purpose; then a look-up takes longer, and finds the same. */
 function hashOf(key: string): number {
   let hash = 0x811c9dc5;

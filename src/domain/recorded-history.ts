@@ -9,6 +9,7 @@ import type { WindowNow } from './change-window.ts';
 import type { Decision } from './decision.ts';
 import type { NamedAct, TrustEvent } from './event.ts';
 import type { Facts } from './facts.ts';
+import type { GivenTables } from './given-table.ts';
 import type { PresentPrints } from './identity.ts';
 import type { Lists } from './lists.ts';
 import type { FactChange } from './look-back.ts';
@@ -180,6 +181,8 @@ export interface RunFrame {
   coverage: readonly Coverage[];
   /** Sources that the server does not offer. */
   unavailable: readonly Source[];
+  /** Facts from elsewhere that it judged by; absent: none, or by an earlier version. */
+  given?: GivenTables | undefined;
   /** By bundle, ids of services; undefined when nothing asked for them, or the server does not list them. */
   bundles: ReadonlyMap<string, ReadonlySet<string>> | undefined;
   /** By action and target: whether the own record agreed with a list that showed it reversed. Absent: no list was read, or by an earlier version. */

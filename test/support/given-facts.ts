@@ -24,12 +24,31 @@ export const INVENTORY: GivenSource = {
 
 export const RETURNED = { '==': [{ var: '$facts.inventory.status' }, 'returned'] };
 
+/** As a file of rules has it. */
+const FILE = `sources:
+  inventory:
+    key: { serial_number: serial }
+    fields: { status: text, seen: { type: time, unit: ms } }
+    fresh: 1d
+    every: 1h
+    file: { path: inventory.csv }
+`;
+
 /** A rule that may read it, in a set that names it. */
 export function inventoryRule(id: string, when: unknown = RETURNED, more: object = {}): LoadedRule {
   const text = JSON.stringify({ id, subject: 'device', when, then: 'notify', mode: 'enforce', ...more });
   const parsed = parseRule(text, `${id}.json`, { traits: ACTIONS, sources: [INVENTORY] });
   if ('problems' in parsed) throw new Error(JSON.stringify(parsed.problems));
-  return { ...parsed.rule, guards: { ask: [], lastDevice: false, perDay: undefined, sources: [INVENTORY], files: [] } };
+  return {
+    ...parsed.rule,
+    guards: {
+      ask: [],
+      lastDevice: false,
+      perDay: undefined,
+      sources: [INVENTORY],
+      files: [{ file: 'sources.yaml', text: FILE }],
+    },
+  };
 }
 
 export class GivenInventory implements GivenFacts {
@@ -39,6 +58,7 @@ export class GivenInventory implements GivenFacts {
   /** `repeated`: serial numbers of several rows. */
   read(rows: Iterable<readonly [serial: string, row: Facts]>, atMs: number, repeated: readonly string[] = []): void {
     const folded = new Map([...rows].map(([serial, row]) => [nameKey(serial), row]));
+    for (const serial of repeated) folded.delete(nameKey(serial));
     const hash = JSON.stringify([[...folded].sort(), repeated]);
     const found = { rows: folded.size, keyless: 0, wrong: {} };
     const table = { source: 'inventory', meaning: 'm', hash, atMs, readAt: atMs, rows: folded, found, problems: [] };

@@ -200,6 +200,7 @@ function judgeAt(rules: readonly LoadedRule[], run: RecordedRun, { id, ...seen }
   const context = {
     nowMs,
     windowsAtMs: coverageOf(frame.coverage).at(-1)?.toMs,
+    given: frame.given,
     coverage: frame.coverage,
     unavailable: new Set(frame.unavailable),
     joins: seen.joins,

@@ -558,6 +558,7 @@ function seenRun(
         ...{ ceilings, goneAfterMs, serialDevicesMax, perDayTimes, placeholderSerials, credential, lists },
         trust: { ...trust },
       },
+      ...(pulled.view.given && { given: pulled.view.given }),
       activeRules: [...activeRules.keys()],
       judged: judged.map(({ id }) => id),
       unjudged: unjudged.map(({ id }) => id),

@@ -7,6 +7,16 @@ import type { TrustEvent } from '../../domain/event.ts';
 import type { Exemption } from '../../domain/exemption.ts';
 import { factText, SECRET_TEXT } from '../../domain/fact-packs.ts';
 import type { Fact } from '../../domain/facts.ts';
+import {
+  type GivenRow,
+  type GivenState,
+  type GivenTables,
+  NO_ROWS,
+  type PackedRows,
+  packRows,
+  ROWS_AS_BEFORE,
+  rowsOf,
+} from '../../domain/given-table.ts';
 import type { FactChange } from '../../domain/look-back.ts';
 import { type Notice, noticesByEpisode } from '../../domain/notice.ts';
 import type { Stop } from '../../domain/operator.ts';
@@ -150,6 +160,7 @@ interface FrameParts {
     /** Ids of bundles; undefined: nothing asked for them. */
     bundles: readonly string[] | undefined;
     ownReads?: readonly (readonly [string, OwnRead])[] | undefined;
+    given?: readonly GivenState[] | undefined;
   };
   sources: RunFrame['sources'];
   decidedOn?: RunFrame['decidedOn'];
@@ -181,6 +192,7 @@ function framePartsOf(frame: RunFrame): FrameParts {
       ...{ steady, quietMs, freeze, activeRules, judged, unjudged, coverage, unavailable, eventsTo, silentSince },
       bundles: bundles && [...bundles.keys()],
       ownReads: ownReads && [...ownReads],
+      given: frame.given && [...frame.given.values()].map(({ rows: _, ...state }) => state),
       namedActs,
     },
     sources,
@@ -196,9 +208,12 @@ function formSubject(kind: SubjectKind, sources: RunFrame['sources']): string {
 }
 
 /** What the parts do not have, from the standing rows. */
-type BesideParts = Pick<RunFrame, 'settings' | 'bundles' | 'shows'>;
+type BesideParts = Pick<RunFrame, 'settings' | 'bundles' | 'shows' | 'given'>;
 
-function frameOf({ run, frame, sources, decidedOn, part }: FrameParts, beside: BesideParts): RunFrame {
+function frameOf(
+  { run, frame: { given: _, ...frame }, sources, decidedOn, part }: FrameParts,
+  beside: BesideParts,
+): RunFrame {
   return {
     run,
     ...frame,
@@ -270,6 +285,19 @@ class StandingTexts {
       if (nouns.has(key)) continue;
       known.delete(key);
       row(kind, key, '', undefined);
+    }
+  }
+
+  /** The rows of a source: what is not among these is gone. */
+  putGiven(source: string, rows: Iterable<readonly [key: string, row: GivenRow]>, row: Add): void {
+    const prefix = `${source}\n`;
+    const nouns = new Map([...rows].map(([key, noun]) => [`${prefix}${key}`, noun]));
+    this.put('given', nouns, false, row);
+    const known = this.of('given');
+    for (const key of known.keys()) {
+      if (!key.startsWith(prefix) || nouns.has(key)) continue;
+      known.delete(key);
+      row('given', key, '', undefined);
     }
   }
 
@@ -364,6 +392,8 @@ export class RunEncoder {
     this.standing.put('setting', settings, false, row);
     const bundles = new Map([...(frame.bundles ?? [])].map(([id, of]) => [id, [...of]]));
     this.standing.put('bundle', bundles, false, row);
+    for (const { source, doubt, rows } of frame.given?.values() ?? [])
+      if (!doubt && rows.count !== ROWS_AS_BEFORE) this.standing.putGiven(source, rowsOf(rows), row);
     if (ruleSet) this.rules(ruleSet, row);
     for (const kind of OPEN_KINDS) this.standing.put(kind, openRows[kind], frame.part === undefined, row);
     const kinds = Object.fromEntries(SUBJECT_KINDS.map((kind) => [kind, kindOf(frame, kind)]));
@@ -413,12 +443,15 @@ export class Decoder implements RunDecoder {
   private standing = new Map<string, Map<string, unknown>>();
   /** By kind and form: a fresh set when it grows, since runs before it are handed out. */
   private forms = new Map<string, Set<string>>();
+  /** By source of facts from elsewhere: its last table. */
+  private packed = new Map<string, { hash: string; rows: PackedRows }>();
 
   constructor(private readonly options: RunDecoderOptions) {}
 
   begin(rows: Iterable<HistoryRow>): void {
     this.standing = new Map();
     this.forms = new Map();
+    this.packed = new Map();
     for (const row of rows) this.apply(row);
   }
 
@@ -466,7 +499,23 @@ export class Decoder implements RunDecoder {
       settings,
       bundles: bundles && new Map(bundles.map((id) => [id, new Set(this.of('bundle').get(id) as string[])])),
       shows: this.shows(parts),
+      ...(parts.frame.given && { given: this.given(parts.frame.given) }),
     });
+  }
+
+  /** Rows in doubt were not recorded. Equal rows are packed once. */
+  private given(states: readonly GivenState[]): GivenTables {
+    const rowsAt = ({ source, hash, doubt }: GivenState): PackedRows => {
+      if (doubt) return NO_ROWS;
+      const known = this.packed.get(source);
+      if (known?.hash === hash) return known.rows;
+      const prefix = `${source}\n`;
+      const own = [...this.of('given')].filter(([subject]) => subject.startsWith(prefix));
+      const rows = packRows(own.map(([subject, row]) => [subject.slice(prefix.length), row as GivenRow]));
+      this.packed.set(source, { hash, rows });
+      return rows;
+    };
+    return new Map(states.map((state) => [state.source, { ...state, rows: rowsAt(state) }]));
   }
 
   /** By each kind that was read. */
@@ -587,6 +636,8 @@ const ROW_KINDS = {
   coverage: 'standing',
   bundle: 'standing',
   source: 'standing',
+  /** Rows of facts from elsewhere: `subject` is the source and the key of the row, on two lines. */
+  given: 'standing',
   ...OPEN_ROWS,
 } as const satisfies Record<string, RowHold>;
 

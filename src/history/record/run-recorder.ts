@@ -3,6 +3,7 @@
 import { serialize } from 'node:v8';
 import { buffersOf, type Pack, PackList } from '../../base/packed-list.ts';
 import { AppError, lineOf } from '../../domain/errors.ts';
+import { type GivenTables, NO_ROWS, ROWS_AS_BEFORE } from '../../domain/given-table.ts';
 import type { PresentPrints } from '../../domain/identity.ts';
 import type { Clock, Log } from '../../domain/ports.ts';
 import {
@@ -41,6 +42,8 @@ export class RunRecorder implements HistoryRecorder {
   private hasAnswered = false;
   private isNew = false;
   private isClosed = false;
+  /** Of sources of facts from elsewhere: the hash of the rows that the desk has. */
+  private readonly sentRows = new Map<string, string>();
   /** By kind: the list that is, or was, handed over while it grew. */
   private readonly ahead = new Map<SubjectKind, ListAhead>();
   readonly state: RecorderState = { fault: undefined, recorded: 0, lost: 0 };
@@ -135,7 +138,7 @@ export class RunRecorder implements HistoryRecorder {
     }
     this.waiting += 1;
     this.isNew = false;
-    const sent = sentOf(run);
+    const sent = sentOf(run, this.sentRows);
     this.endAhead();
     this.last = this.last
       .then(() => this.unlessHung(this.hand(sent, run)))
@@ -237,6 +240,7 @@ export class RunRecorder implements HistoryRecorder {
 
   /** Once, and not for each run. */
   private failed(text: string): void {
+    this.sentRows.clear();
     if (!this.state.fault) this.log.warn({}, `the history could not be recorded, runs go on without it: ${text}`);
     this.state.fault = { sinceMs: this.state.fault?.sinceMs ?? this.clock.nowMs(), text };
   }
@@ -301,8 +305,10 @@ class ListAhead extends PackList {
 
 const NONE: PresentPrints = new Int32Array(0);
 
-function sentOf({ seen, ...rest }: SeenRun): SentRun {
-  const plain = { ...rest, frame: { ...rest.frame, settings: { ...rest.frame.settings } } } satisfies SentFrame;
+function sentOf({ seen, ...rest }: SeenRun, sentRows: Map<string, string>): SentRun {
+  const given = rest.frame.given && unsharedOf(rest.frame.given, sentRows);
+  const frame = { ...rest.frame, settings: { ...rest.frame.settings }, ...(given && { given }) };
+  const plain = { ...rest, frame } satisfies SentFrame;
   const run = serialize(plain);
   const packed = seen.map(({ changed, ...one }) => ({
     ...one,
@@ -314,6 +320,18 @@ function sentOf({ seen, ...rest }: SeenRun): SentRun {
     seen: packed,
     buffers: [run.buffer as ArrayBuffer, ...packed.flatMap(({ changed }) => buffersOf(changed))],
   };
+}
+
+/** Rows that the desk had last are not sent again. `sent`: by source, of which hash they were. */
+function unsharedOf(tables: GivenTables, sent: Map<string, string>): GivenTables {
+  return new Map(
+    [...tables].map(([name, { rows, ...state }]) => {
+      const isSent = state.doubt !== undefined || sent.get(name) === state.hash;
+      if (!isSent) sent.set(name, state.hash);
+      const { count, bytes, places } = isSent ? { ...NO_ROWS, count: ROWS_AS_BEFORE } : rows;
+      return [name, { ...state, rows: { count, bytes: Uint8Array.from(bytes), places: Uint32Array.from(places) } }];
+    }),
+  );
 }
 
 function packsOf(changed: SeenSubjects['changed']): readonly Pack[] {

@@ -381,7 +381,7 @@ const NEVER = (): boolean => false;
 export type Watched = ReadonlyMap<string, ReadonlySet<string>>;
 
 /** What judging reads of a run's frame. */
-type JudgedFrame = Pick<RunFrame, 'run' | 'sources' | 'coverage' | 'unavailable' | 'part'>;
+type JudgedFrame = Pick<RunFrame, 'run' | 'sources' | 'coverage' | 'unavailable' | 'given' | 'part'>;
 
 interface Found {
   matches: readonly Match[];
@@ -546,11 +546,12 @@ export class KeptVerdicts {
     return { kind, judged, tallies: [], values: {}, matches, open };
   }
 
-  private context(kind: SubjectKind, { run, coverage, unavailable }: JudgedFrame): PassContext {
+  private context(kind: SubjectKind, { run, coverage, unavailable, given }: JudgedFrame): PassContext {
     return {
       nowMs: run.startedAt,
       fieldsWritten: fieldsWritten(this.traits, kind),
       joins: this.joins,
+      given,
       coverage,
       unavailable: new Set(unavailable),
       ...opennessOf(this.watched),
