@@ -95,6 +95,8 @@ export interface Rule {
   file: string;
   /** The sources that judging it needs. */
   sources: Source[];
+  /** Whose signals it counts; absent: nobody's. */
+  transmitters?: readonly { name: string }[];
   /** Texts that `when` compares a field of the record with, where the field has no closed set of values. */
   compared?: readonly ComparedText[];
   /** What the guards of its set demand: the same for all rules of one. They are no part of its hash, but of that of the set. */
@@ -150,6 +152,11 @@ export function almostValueText(rule: string, { path, value, meant, count }: Alm
 
 export function rulesById(rules: readonly Rule[]): ReadonlyMap<string, Rule> {
   return new Map(rules.map((rule) => [rule.id, rule]));
+}
+
+/** Whether its verdicts rest on windows, which move on by themselves. */
+export function countsEvents({ sources, transmitters = [] }: Pick<Rule, 'sources' | 'transmitters'>): boolean {
+  return sources.includes('events') || transmitters.length > 0;
 }
 
 /** Below this a rule with `revert` undoes sooner than most sources report again. */

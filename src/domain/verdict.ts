@@ -137,6 +137,8 @@ export interface Needs {
   devices: boolean;
   /** The longest event window of any rule, ms; 0 when no rule counts events. */
   windowMs: number;
+  /** The same of windows over signals. */
+  signalWindowMs: number;
 }
 
 /** Records of the other kind, by key, for `$owners` and `$devices`; filled while those are read. */

@@ -8,7 +8,7 @@ import type { Episode } from '../../domain/episode.ts';
 import { AppError } from '../../domain/errors.ts';
 import { type Facts, ownTexts } from '../../domain/facts.ts';
 import { demandOne, type Identity, resolveName } from '../../domain/identity.ts';
-import type { Rule } from '../../domain/rule.ts';
+import { countsEvents, type Rule } from '../../domain/rule.ts';
 import type { CheckedRule, CheckFound } from '../../domain/run.ts';
 import type { Checked } from '../../domain/store.ts';
 import { SOURCE_OF, type SubjectKind, type SubjectRef, summaryOf } from '../../domain/subjects.ts';
@@ -161,7 +161,7 @@ async function lastCheck(
 
 /** Events are read by looks and whole runs, which judge all that they name: rules that count them are left to these. */
 function ofKind({ rules }: Standing, kind: SubjectKind): RunRules {
-  const own = rules.rules.filter(({ subject, sources }) => subject === kind && !sources.includes('events'));
+  const own = rules.rules.filter((rule) => rule.subject === kind && !countsEvents(rule));
   return { ...rules, rules: own };
 }
 
@@ -241,7 +241,7 @@ function unjudgedRules(active: readonly Rule[], judged: readonly Rule[], episode
   return episodes.flatMap(({ rule: id, subject, state }) => {
     const rule = active.find((one) => one.id === id);
     if (!rule || state === 'closed' || judged.includes(rule)) return [];
-    const why = rule.sources.includes('events') ? 'it counts events' : 'only a whole run judges it';
+    const why = countsEvents(rule) ? 'it counts events or signals' : 'only a whole run judges it';
     const { title } = rule;
     const none = { facts: {}, reportedAt: undefined, ...NO_ENDING };
     return [{ ...none, rule: id, title, subject, verdict: 'unknown', why: `${why}: the next run tells` }];

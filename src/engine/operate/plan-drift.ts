@@ -14,7 +14,7 @@ import { addressesOf, firstNotice, noticeStateOf } from '../../domain/notice.ts'
 import { type Operator, saidText } from '../../domain/operator.ts';
 import { differenceFrom, episodesOf, type Plan, type PlannedIntent, successorText } from '../../domain/plan.ts';
 import type { TargetReads } from '../../domain/ports.ts';
-import { isOnTrial, type Rule, rulesById } from '../../domain/rule.ts';
+import { countsEvents, isOnTrial, type Rule, rulesById } from '../../domain/rule.ts';
 import type { OpenState } from '../../domain/store.ts';
 import type { PlanStore } from '../../domain/store-ports.ts';
 import { SOURCES, type Source } from '../../domain/subjects.ts';
@@ -194,7 +194,7 @@ function basisOf(
   // A window moves on by itself, so its approved content still counts. This allows no second attempt on an episode that is over, and
   // nothing on a subject that was gone meanwhile.
   const isSlidOn =
-    ruleNow?.sources.includes('events') && episode?.closeReason === 'cleared' && !liveOf(action) && !liveOf(inverse);
+    ruleNow && countsEvents(ruleNow) && episode?.closeReason === 'cleared' && !liveOf(action) && !liveOf(inverse);
   const { devices } = planned.effect;
   const sealed = devices.some(({ owners }) => owners === undefined)
     ? undefined

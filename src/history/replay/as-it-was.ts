@@ -29,7 +29,7 @@ import {
 import type { Replay, ReplayDifference } from '../../domain/replay.ts';
 import { isLive } from '../../domain/rule.ts';
 import type { Run } from '../../domain/run.ts';
-import type { Coverage } from '../../domain/snapshot.ts';
+import { type Coverage, coverageOf } from '../../domain/snapshot.ts';
 import type { OpenState } from '../../domain/store.ts';
 import {
   flagText,
@@ -181,6 +181,8 @@ function peopleRecorded(
 
 /** Events that are a little older than what the log was read for belong to the first moments of a window. */
 const BEFORE_MS = 3_600_000;
+/** What came of a transmitter before a gap counts, however short the log of the platform is known. */
+const SIGNALS_BEFORE_MS = 90 * 86_400_000;
 
 export class RecentEvents {
   private events: TrustEvent[] = [];
@@ -196,13 +198,18 @@ export class RecentEvents {
 
   /** Without any window nothing is covered, and nothing is kept. */
   forget(coverage: readonly Coverage[]): void {
-    if (coverage.length === 0) return;
-    const fromMs = Math.min(...coverage.map((one) => one.fromMs)) - BEFORE_MS;
+    const ofLog = coverageOf(coverage);
+    if (ofLog.length === 0) return;
+    const fromMs = Math.min(...ofLog.map((one) => one.fromMs)) - BEFORE_MS;
     if (fromMs - this.sweptFromMs < BEFORE_MS) return;
     this.sweptFromMs = fromMs;
     // The store never removes its newest row, so that it is not recorded again when a longer window has the log read once more.
     const newest = this.events.at(-1);
-    this.events = this.events.filter((event) => event === newest || event.createdAtMs >= fromMs);
+    this.events = this.events.filter(
+      (event) =>
+        event === newest ||
+        event.createdAtMs >= (event.transmitter === undefined ? fromMs : fromMs - SIGNALS_BEFORE_MS),
+    );
   }
 }
 
@@ -358,7 +365,7 @@ function ofForgotten(
     const before = gaps.find(({ cause, fromMs }) => cause === 'forgotten' && fromMs <= startedAt);
     if (before) return before.text;
   }
-  const windowMs = rule?.reads.events ? rule.reads.windowMs : 0;
+  const windowMs = rule ? windowOf(rule) : 0;
   return gaps.find(
     ({ cause, fromMs, toMs }) => cause === 'forgotten' && fromMs <= startedAt && startedAt <= toMs + windowMs,
   )?.text;
@@ -386,11 +393,16 @@ function ofSecrets(rule: LoadedRule | undefined, { world }: KnownOfRun): string 
   return undefined;
 }
 
+/** The longest of its windows over events and signals. */
+function windowOf({ reads }: LoadedRule): number {
+  return Math.max(reads.windowMs, reads.signalWindowMs);
+}
+
 function ofWindows(rule: LoadedRule | undefined, { run, gaps, latestMs }: KnownOfRun): string | undefined {
-  if (!rule?.reads.events) return undefined;
+  if (!rule || windowOf(rule) === 0) return undefined;
   const { startedAt } = run.frame.run;
   if (latestMs - startedAt > SET_BACK_MAX_MS) return 'the clock had been set back by more than windows keep events for';
-  const fromMs = startedAt - rule.reads.windowMs;
+  const fromMs = startedAt - windowOf(rule);
   return gaps.find(({ cause, toMs, fromMs: from }) => cause !== 'forgotten' && toMs >= fromMs && from <= startedAt)
     ?.text;
 }

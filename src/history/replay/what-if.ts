@@ -204,11 +204,12 @@ function eventsKnownFrom({ run, sources }: RunFrame, windowMs: number, firstMs: 
   return Math.min(run.startedAt - ownMs, Math.max(firstMs, run.startedAt - CARRIED_MS));
 }
 
-function* around({ fromMs, toMs }: Coverage, gap: HistoryGap): Iterable<Coverage> {
-  if (gap.toMs < fromMs || gap.fromMs > toMs) yield { fromMs, toMs };
+function* around(stretch: Coverage, gap: HistoryGap): Iterable<Coverage> {
+  const { fromMs, toMs } = stretch;
+  if (gap.toMs < fromMs || gap.fromMs > toMs) yield stretch;
   else {
-    if (fromMs < gap.fromMs) yield { fromMs, toMs: gap.fromMs - 1 };
-    if (toMs > gap.toMs) yield { fromMs: gap.toMs, toMs };
+    if (fromMs < gap.fromMs) yield { ...stretch, toMs: gap.fromMs - 1 };
+    if (toMs > gap.toMs) yield { ...stretch, fromMs: gap.toMs };
   }
 }
 

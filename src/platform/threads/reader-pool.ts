@@ -100,7 +100,7 @@ export class ReaderPool implements PartReaders {
     this.known.set(evaluator, known);
     const [oldest] = this.known.keys();
     if (this.known.size > 2) this.known.delete(oldest as Evaluator);
-    if (evaluator.needs.windowMs === 0) return known;
+    if (evaluator.needs.windowMs === 0 && evaluator.needs.signalWindowMs === 0) return known;
     // First what comes from now on, then what came before: windows count each event once, in any order.
     if (!this.followed.has(evaluator)) evaluator.onObserved((fresh) => this.observe(evaluator, fresh));
     this.followed.add(evaluator);

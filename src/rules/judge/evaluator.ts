@@ -374,6 +374,7 @@ function needsOf(rules: readonly LoadedRule[]): Needs {
     owners: rules.some((rule) => rule.reads.owners),
     devices: rules.some((rule) => rule.reads.joinedDevices),
     windowMs: Math.max(0, ...rules.map((rule) => rule.reads.windowMs)),
+    signalWindowMs: Math.max(0, ...rules.map((rule) => rule.reads.signalWindowMs)),
   };
 }
 
