@@ -141,6 +141,11 @@ export interface Needs {
   signalWindowMs: number;
 }
 
+/** How far back rules count what is stored. */
+export function countedMs({ windowMs, signalWindowMs }: Pick<Needs, 'windowMs' | 'signalWindowMs'>): number {
+  return Math.max(windowMs, signalWindowMs);
+}
+
 /** Records of the other kind, by key, for `$owners` and `$devices`; filled while those are read. */
 export interface Joins {
   /** By lower-case e-mail. */

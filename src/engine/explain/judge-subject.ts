@@ -137,6 +137,18 @@ function fleetOf(devices: readonly Facts[], actions: KnownTraits): FleetIndex {
   return fleet;
 }
 
+/** Stored signals, and those that nothing has taken up yet. */
+async function readSignals(
+  reader: Pick<PullReader, 'coverage' | 'events' | 'newSignals'>,
+  fromMs: number,
+): Promise<Pick<ReadEvents, 'events' | 'coverage'>> {
+  const { events, coverage } = await reader.newSignals();
+  const known = [...(await reader.coverage()), ...coverage].filter(({ transmitter }) => transmitter !== undefined);
+  for await (const batch of reader.events(fromMs))
+    events.push(...batch.filter(({ transmitter }) => transmitter !== undefined));
+  return { events, coverage: known };
+}
+
 type EventsAsked = Pick<EventPullOptions, 'api' | 'clock' | 'nowMs' | 'windowMs' | 'asksForServices'> & {
   reader: Pick<PullReader, 'coverage' | 'events'>;
   settings: { events: EventPullSettings; trust: TrustSettings };
@@ -319,7 +331,7 @@ export interface ExplainDeps
   reader: LastRunsReader &
     OpenStateReader &
     IdentityReader &
-    Pick<PullReader, 'coverage' | 'events' | 'baseline' | 'movement' | 'acceptances'>;
+    Pick<PullReader, 'coverage' | 'events' | 'newSignals' | 'baseline' | 'movement' | 'acceptances'>;
   rules: readonly LoadedRule[];
   /** These are not the active rules. */
   isWhatIf: boolean;
@@ -354,9 +366,12 @@ export async function judgeSubject(
   const evaluator = compileRules([...rules], lists);
   const subject = { kind, id: summaryOf(kind, record).id };
   await fillLookBack(deps, evaluator, nowMs, subject);
-  const { sources, windowMs } = evaluator.needs;
+  const { sources, windowMs, signalWindowMs } = evaluator.needs;
   const asksForServices = kind === 'service';
   const events = sources.has('events') ? await readEvents({ ...deps, nowMs, windowMs, asksForServices }) : undefined;
+  const signals =
+    signalWindowMs > 0 ? await readSignals(deps.reader, nowMs - signalWindowMs) : { events: [], coverage: [] };
+  const counted = [...(events?.events ?? []), ...signals.events];
   const { joins, unavailable } = await readJoins(lookups, evaluator.needs, record);
   const isForbidden = events?.reading.state === 'unavailable';
   const asked = { sources: guardsOf(deps.rules)?.sources ?? [], evaluator, reader: deps.reader, nowMs };
@@ -365,14 +380,14 @@ export async function judgeSubject(
     nowMs,
     joins,
     given: given.tables,
-    coverage: events?.coverage ?? [],
+    coverage: [...(events?.coverage ?? []), ...signals.coverage],
     windowsAtMs: events?.atMs,
     unavailable: new Set([...unavailable, ...(isForbidden ? ['events' as const] : [])]),
   };
   const readAtMs = { devices: nowMs, users: nowMs, services: nowMs, events: events?.atMs };
-  const context = { ...view, events: events?.events ?? [], readAtMs, lists, lookBack: evaluator.lookBack };
+  const context = { ...view, events: counted, readAtMs, lists, lookBack: evaluator.lookBack };
   const explanations = rules.map((rule) => explain(rule, record, context));
-  evaluator.observe(events?.events ?? []);
+  evaluator.observe(counted);
   const written = fieldsWritten(deps.actions, kind);
   const judge = evaluator.judge(kind, { ...view, fieldsWritten: written, isOpen: () => true });
   judge.accept(record);

@@ -16,6 +16,7 @@ import { coverageOf, type SourceReading } from '../../domain/snapshot.ts';
 import type { ObservedEvents, OpenState, RunCommit } from '../../domain/store.ts';
 import type { NewMatch } from '../../domain/store-ports.ts';
 import { SOURCE_OF, SOURCES, type Source, type SubjectKind, summaryOf } from '../../domain/subjects.ts';
+import { countedMs } from '../../domain/verdict.ts';
 import { COUNTED_REASONS, type DecideInput, type Part } from '../decide/input.ts';
 import { readRecord } from '../pull/fleet-index.ts';
 import { lookAtEvents, type PulledEvents } from '../pull/pull-events.ts';
@@ -489,7 +490,7 @@ class Look {
   private async observe(pulled: PulledEvents, signals: NewSignals): Promise<ObservedEvents> {
     const { engine, atMs, standing } = this;
     const { evaluator } = standing.rules;
-    const { windowMs } = evaluator.needs;
+    const windowMs = countedMs(evaluator.needs);
     if (!engine.feed.primed.has(evaluator)) await fillWindows(engine, evaluator, atMs - windowMs);
     evaluator.observe([...pulled.events, ...signals.events]);
     return { ...observedEvents(engine, pulled, atMs, windowMs), signals };

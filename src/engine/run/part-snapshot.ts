@@ -23,7 +23,14 @@ import {
   type SubjectRef,
   summaryOf,
 } from '../../domain/subjects.ts';
-import { type Evaluator, FLIP_TRIES_MAX, FLIPS_MAX, type Joins, type Judgement } from '../../domain/verdict.ts';
+import {
+  countedMs,
+  type Evaluator,
+  FLIP_TRIES_MAX,
+  FLIPS_MAX,
+  type Joins,
+  type Judgement,
+} from '../../domain/verdict.ts';
 import { readBundles } from '../act/actions/bundle-membership.ts';
 import { Exemptions } from '../decide/exemptions.ts';
 import { FleetIndex } from '../pull/fleet-index.ts';
@@ -355,10 +362,10 @@ export async function fillWindows(
 
 interface NewEvents {
   reading: SourceReading;
-  /** Undefined: the log could not be read. */
-  coverage: readonly Coverage[] | undefined;
+  /** Of a log that could not be read: nothing. */
+  coverage: readonly Coverage[];
   movement: Movement | undefined;
-  /** The longest window of the active rules. */
+  /** The longest window of the active rules, over events or signals. */
   windowMs: number;
 }
 
@@ -368,6 +375,7 @@ export async function readNewEvents(engine: PullEngine, run: Run, rules: RunRule
   const active = engine.active();
   const windowMs = Math.max(rules.evaluator.needs.windowMs, active.evaluator.needs.windowMs);
   const keptMs = keptWindowMs(engine, windowMs);
+  const ofBothMs = Math.max(countedMs(rules.evaluator.needs), countedMs(active.evaluator.needs));
   const pulled = await pullEvents({
     api: engine.api,
     clock: engine.clock,
@@ -383,23 +391,43 @@ export async function readNewEvents(engine: PullEngine, run: Run, rules: RunRule
     settings: engine.settings.events,
   });
   const signals = await engine.store.newSignals();
-  await engine.store.observeEvents({ ...observedEvents(engine, pulled, run.startedAt, windowMs), signals });
+  await engine.store.observeEvents({ ...observedEvents(engine, pulled, run.startedAt, ofBothMs), signals });
   if (engine.feed.primed.has(rules.evaluator)) rules.evaluator.observe([...pulled.events, ...signals.events]);
-  else await fillWindows(engine, rules.evaluator, run.startedAt - windowMs);
+  else await fillWindows(engine, rules.evaluator, run.startedAt - ofBothMs);
   // Beyond this window events were forgotten just now: for a longer one they are read again.
   if (pulled.coverage) engine.feed.triedMs = keptMs;
   const isRead = pulled.reading.state === 'read';
   const { reading, movement } = pulled;
-  return { reading, movement, coverage: isRead ? await engine.store.coverage() : undefined, windowMs };
+  const coverage = await engine.store.coverage();
+  return { reading, movement, coverage: isRead ? coverage : ofTransmitters(coverage), windowMs: ofBothMs };
 }
 
-/** Of a whole run that reads no log: it reads every subject, so no look has to read those of the signals until now. */
-export async function takeUpSignals(engine: PullEngine, run: Run): Promise<void> {
-  const signals = await engine.store.newSignals();
-  if (signals.events.length === 0) return;
-  const { windowMs } = engine.active().evaluator.needs;
-  const none = { events: [], coverage: undefined };
-  await engine.store.observeEvents({ ...observedEvents(engine, none, run.startedAt, windowMs), signals });
+/**
+ * Of a run that reads no log: the signals alone. A whole one reads every subject, so no look has to read those of the signals until now; one over chosen
+ * rules takes them up if these count signals.
+ */
+export async function takeUpSignals(
+  engine: PullEngine,
+  run: Run,
+  { evaluator }: RunRules,
+): Promise<Pick<NewEvents, 'coverage' | 'windowMs'>> {
+  const { store, feed } = engine;
+  const countsSignals = evaluator.needs.signalWindowMs > 0;
+  const windowMs = Math.max(countedMs(evaluator.needs), countedMs(engine.active().evaluator.needs));
+  if (run.scoped !== undefined && !countsSignals) return { coverage: [], windowMs };
+  const signals = await store.newSignals();
+  if (signals.events.length > 0 || countsSignals) {
+    const none = { events: [], coverage: undefined };
+    await store.observeEvents({ ...observedEvents(engine, none, run.startedAt, windowMs), signals });
+  }
+  if (feed.primed.has(evaluator)) evaluator.observe(signals.events);
+  else if (countsSignals) await fillWindows(engine, evaluator, run.startedAt - windowMs);
+  return { coverage: ofTransmitters(await store.coverage()), windowMs };
+}
+
+/** What is known of a log that could not be read now is of no use: its events until now are missing. */
+function ofTransmitters(coverage: readonly Coverage[]): Coverage[] {
+  return coverage.filter(({ transmitter }) => transmitter !== undefined);
 }
 
 /** An event log that no active rule reads is recorded for rules that look back as far. */

@@ -241,7 +241,7 @@ class SnapshotPull {
     this.engine.history?.prepare?.();
     const begun = this.engine.steady.read();
     if (needs.sources.has('events') || recorded.has('events')) await this.pullEvents();
-    else if (this.run.scoped === undefined) await takeUpSignals(this.engine, this.run);
+    else await this.takeUpSignals();
     this.given = await this.readGiven();
     this.rules.evaluator.advance(this.run.startedAt);
     await fillLookBack(this.engine, this.rules.evaluator, this.run.startedAt);
@@ -325,8 +325,14 @@ class SnapshotPull {
     const { reading, movement, coverage, windowMs } = await readNewEvents(this.engine, this.run, this.rules);
     this.windowMs = windowMs;
     this.sources.events = this.afterAcceptance(reading, movement, acceptance);
-    if (coverage) this.coverage = coverage;
-    else this.unavailable.add('events');
+    this.coverage = coverage;
+    if (reading.state !== 'read') this.unavailable.add('events');
+  }
+
+  private async takeUpSignals(): Promise<void> {
+    const { coverage, windowMs } = await takeUpSignals(this.engine, this.run, this.rules);
+    this.windowMs = windowMs;
+    this.coverage = coverage;
   }
 
   private async pullSubjects(source: Subjects, kind: SubjectKind | undefined): Promise<void> {

@@ -29,7 +29,8 @@ export function changedRule(
   lists: NamedLists,
 ): LoadedRule {
   const { file, guards } = loadedRule(loaded, id);
-  const parsed = parseRule(text, file, { traits, lists, sources: guards?.sources ?? [] });
+  const { sources = [], transmitters = [] } = guards ?? {};
+  const parsed = parseRule(text, file, { traits, lists, sources, transmitters });
   if ('problems' in parsed) throw new AppError('rules', parsed.problems.map(problemLine).join('\n'));
   if (parsed.rule.id === id) return guards ? { ...parsed.rule, guards } : parsed.rule;
   const what = `the text has the id \`${parsed.rule.id}\` and not \`${id}\``;

@@ -43,7 +43,7 @@ import type { Mode, Rule } from '../../domain/rule.ts';
 import { type Coverage, isUsable } from '../../domain/snapshot.ts';
 import type { OpenState } from '../../domain/store.ts';
 import { SOURCES, type Source, type SubjectSummary } from '../../domain/subjects.ts';
-import type { Judgement } from '../../domain/verdict.ts';
+import { countedMs, type Judgement } from '../../domain/verdict.ts';
 import { deciding } from '../../engine/decide/decide.ts';
 import type { Decided } from '../../engine/decide/input.ts';
 import { modeAfter, type Silence, silenceBefore } from '../../engine/run/pulled-snapshot.ts';
@@ -522,13 +522,9 @@ class WhatIf {
   }
 
   private async eventsFrom(first: RecordedRun): Promise<number> {
-    const { rules } = await this.sets.of(first);
-    const { startedAt } = first.frame.run;
-    return eventsKnownFrom(
-      first.frame,
-      rules.evaluator.needs.windowMs,
-      (await this.reader.span())?.fromMs ?? startedAt,
-    );
+    const { needs } = (await this.sets.of(first)).rules.evaluator;
+    const firstMs = (await this.reader.span())?.fromMs ?? first.frame.run.startedAt;
+    return eventsKnownFrom(first.frame, countedMs(needs), firstMs);
   }
 
   /** Otherwise nothing shows whether the server lists them. */
