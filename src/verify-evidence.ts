@@ -31,17 +31,7 @@ class NotJudged extends Error {}
 const LEVELS = ['AlwaysDeny', 'Low', 'Medium', 'High', 'AlwaysAllow'];
 const UNITS: { [unit: string]: number } = { ms: 0.001, s: 1, m: 60, h: 3_600, d: 86_400, w: 604_800 };
 /** Facts that look back are in the record as the value that was counted. */
-const COUNTED = [
-  'event_count',
-  'event_distinct',
-  'since_last_event',
-  'signal_count',
-  'since_last_signal',
-  'last_signal',
-  'previous',
-  'changed_within',
-  'unchanged_for',
-];
+const COUNTED = /^(event_(count|distinct)|signal_count|(since_)?last_[a-z]+|previous|changed_within|unchanged_for)$/;
 
 class Judge {
   constructor(
@@ -64,7 +54,7 @@ class Judge {
     if (others.length > 0) throw new NotJudged('something that is no operator');
     const args = [written[name] as Json].flat();
     if (name === 'var') return this.fact(args);
-    if (COUNTED.includes(name)) return this.counted(name);
+    if (COUNTED.test(name)) return this.counted(name);
     if (name === 'and' || name === 'or') {
       const all = args.map((arg) => this.truth(arg));
       return all.includes(name === 'or') ? name === 'or' : all.includes(UNKNOWN) ? UNKNOWN : name === 'and';

@@ -89,7 +89,7 @@ describe('a rule over signals alone', () => {
     expect(await tally()).toEqual({ match: 1, no_match: 0, unknown: 19 });
     on.clock.pass(2 * MINUTE + 1_000);
     expect(await tally()).toEqual({ match: 0, no_match: 0, unknown: 20 });
-    expect(await on.store.claims({ status: ['open'] })).toHaveLength(1);
+    expect(await on.store.claims({ status: 'standing' })).toHaveLength(1);
   });
 
   it('is explained with what nothing has taken up yet', async () => {

@@ -395,7 +395,7 @@ function ofSecrets(rule: LoadedRule | undefined, { world }: KnownOfRun): string 
 
 /** The longest of its windows over events and signals. */
 function windowOf({ reads }: LoadedRule): number {
-  return Math.max(reads.windowMs, reads.signalWindowMs);
+  return Math.max(reads.events ? reads.windowMs : 0, reads.signalWindowMs);
 }
 
 function ofWindows(rule: LoadedRule | undefined, { run, gaps, latestMs }: KnownOfRun): string | undefined {

@@ -244,7 +244,16 @@ const OF_EVENTS = { id: 'ban-failing', subject: 'device', sources: [], reads: re
 const OF_RECORDS = { id: 'ban-silent', subject: 'device', sources: [], reads: readsOf(false) };
 
 function readsOf(events: boolean) {
-  return { record: [], users: [], devices: [], events, windowMs: HOUR_MS, lookBack: new Set(), lookBackMs: 0 };
+  return {
+    record: [],
+    users: [],
+    devices: [],
+    events,
+    windowMs: HOUR_MS,
+    signalWindowMs: 0,
+    lookBack: new Set(),
+    lookBackMs: 0,
+  };
 }
 
 /** The clock was two hours ahead before. */
