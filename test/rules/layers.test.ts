@@ -70,6 +70,7 @@ describe('the order of the rooms of rules/, and that what is special about an op
     const ambiguous = [
       'all',
       'none',
+      'map',
       'min',
       'max',
       'matches',
