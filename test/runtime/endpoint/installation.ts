@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { type Console, startConsole } from '../../../src/console/console.ts';
 import { systemClock } from '../../../src/runtime/system/clock.ts';
 import { BAN_COMPROMISED, silentLog } from '../../support/organization.ts';
-import { migratedDatabase, sharedCluster } from '../../support/postgres.ts';
+import { type Cluster, migratedDatabase, sharedCluster } from '../../support/postgres.ts';
 import { type Started, startTrustward } from '../../support/trustward.ts';
 
 export const PROVIDER = 'a-token-of-all-organizations';
@@ -19,6 +19,8 @@ export interface Installation {
   url: string;
   file(id: string): string;
   write(id: string, mode?: string, more?: { rules?: string; key?: string; others?: string }): void;
+  /** As a superuser. */
+  sql(text: string): ReturnType<Cluster['query']>;
   /** A path in its folder. */
   path(name: string): string;
   /** Returns its address. */
@@ -81,6 +83,7 @@ export async function install(ids: readonly string[], others: Record<string, str
     url: cluster.url(database),
     file,
     write,
+    sql: (text) => cluster.query(text, database),
     path: (name) => join(root, name),
     serve: async () => {
       const one = await start(['serve', '--listen', '127.0.0.1:0'], 'Ctrl-C ends this.');
