@@ -17,7 +17,7 @@ const [ADA, BOB, CARL, DORA] = ['ada@x.org', 'bob@x.org', 'carl@x.org', 'dora@x.
 /** What a device or a person writes. */
 const HOSTILE = '=HYPERLINK("https://evil.example")\u202e\u200b\u001b[31m<b>https://trustward.example/mine/x</b>';
 const TIMED = Number(process.env.TRUSTWARD_MINE_TIMED ?? 2_000);
-const PRESSES = 10_000;
+const PRESSES = Number(process.env.TRUSTWARD_MINE_PRESSES ?? 2_500);
 const AT_ONCE = 50;
 
 interface Got {
@@ -383,7 +383,7 @@ async function pressed(count: number, path: string, fields: Record<string, strin
   return statuses;
 }
 
-describe('a person who presses ten thousand times', () => {
+describe('a person who presses thousands of times', () => {
   it.each(['check', 'ask'])(
     '%s: the platform is asked once a minute, and others are served',
     { timeout: 600_000 },
