@@ -250,6 +250,7 @@ describe('loading a folder', () => {
         owners: false,
         devices: false,
         windowMs: 0,
+        signalWindowMs: 0,
       });
       const counting = compileRules([
         ruleOf({ '>': [{ event_count: { within: '2h' } }, 1] }),

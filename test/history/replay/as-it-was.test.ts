@@ -105,7 +105,8 @@ class Life {
     if (!this.hasSource || this.ofInventory() < 0.5) return;
     const rows = Array.from({ length: 8 }, (_, at) => {
       const status = this.ofInventory() < 0.3 ? 'returned' : 'in use';
-      return [`S-d${at}`, this.ofInventory() < 0.9 ? { status } : {}] as const;
+      const row: Facts = this.ofInventory() < 0.9 ? { status } : {};
+      return [`S-d${at}`, row] as const;
     });
     const kept = rows.filter(() => this.ofInventory() < 0.9);
     this.inventory.read(kept, this.on.clock.nowMs(), this.ofInventory() < 0.2 ? ['S-d3'] : []);
