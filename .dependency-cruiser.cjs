@@ -48,7 +48,10 @@ module.exports = {
     imports('schedule-imports-domain-alone', 'runtime/schedule'),
     imports('jobs-import-domain-alone', 'runtime/jobs'),
     imports('notify-imports-domain-alone', 'runtime/notify'),
-    imports('signals-import-domain-and-exact-json', 'signals', ['platform/contract/exact-json\\.ts']),
+    imports('signals-import-domain-exact-json-and-deliveries', 'signals', [
+      'platform/contract/exact-json\\.ts',
+      'runtime/notify/(delivery|settings)\\.ts',
+    ]),
     imports('sources-import-domain-and-exact-json', 'sources', ['platform/contract/exact-json\\.ts']),
     imports('metrics-imports-domain-alone', 'runtime/metrics'),
     imports('http-imports-domain-alone', 'faces/http', ['contract/']),

@@ -72,7 +72,7 @@ describe('names in tables', () => {
   });
 
   it('of HTTP routes are those that are served', () => {
-    const rows = all(read('docs/http.md'), /\| `((?:GET|POST|PUT|DELETE) [^`]+)` \|/g);
+    const rows = all(read('docs/http.md'), /\| `((?:GET|POST|PUT|PATCH|DELETE) [^`]+)` \|/g);
     const signals = { receive: () => Promise.reject(new Error('nothing is sent')) };
     const served = openEndpoint({ signals }).app.routes.filter(
       ({ method, path }) => method !== 'ALL' && !path.includes('*'),

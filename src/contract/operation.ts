@@ -18,6 +18,7 @@ export const TAGS = [
   ['operator', 'What a person commands'],
   ['audit', 'The record of everything'],
   ['notifications', 'The outbox'],
+  ['signals', 'Shared Signals (SSF 1.0)'],
   ['tokens', 'Tokens and links of this endpoint'],
   ['organizations', 'The organizations of this endpoint'],
   ['health', 'Whether it works; open to anybody'],
@@ -34,11 +35,14 @@ export interface Answer {
   headers?: Readonly<Record<string, string>>;
 }
 
+/** Operations have the first two; the others are of standards. */
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
 /** What anybody may know of an operation over HTTP. */
 export interface Described {
   /** Unique; in camel case, as generated clients name their functions. */
   id: string;
-  method: 'GET' | 'POST';
+  method: Method;
   /** Each segment that begins with a colon matches one segment. */
   path: string;
   /** Undefined: open to anybody. */

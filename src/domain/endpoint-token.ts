@@ -5,8 +5,8 @@ import { hash } from 'node:crypto';
 import { MINUTE_MS } from '../base/time.ts';
 import type { AuditNote } from './audit-entry.ts';
 
-/** Each scope includes the ones before it. */
-export const SCOPES = ['read', 'trigger', 'approve', 'admin'] as const;
+/** Each scope includes the ones before it. `signals`: of a receiver, which may have its own stream and read nothing else. */
+export const SCOPES = ['signals', 'read', 'trigger', 'approve', 'admin'] as const;
 export type Scope = (typeof SCOPES)[number];
 
 export interface EndpointToken {

@@ -89,7 +89,8 @@ export type AlertCode =
   | 'facts_failing'
   | 'facts_stale'
   | 'facts_back'
-  | 'webhook_behind';
+  | 'webhook_behind'
+  | 'signals_behind';
 
 /** The right to deliver to a webhook what follows `seq`, which ends by itself. */
 export interface FeedClaim {

@@ -93,6 +93,7 @@ import {
   suppressRejected,
 } from './save-plan.ts';
 import { SqlSignalBox } from './signal-box.ts';
+import { SqlStreams } from './signal-streams.ts';
 import { editedFault } from './store-fault.ts';
 import { noteRunBegun, SqlAnswers, SqlTokens } from './token-table.ts';
 
@@ -464,6 +465,11 @@ export class SqlStore
   /** Tokens of the HTTP endpoint. A token that is added or revoked is sealed at once, like all that holds back or opens. */
   tokens(): SqlTokens {
     return new SqlTokens(this.db, this.sealedUnit(), this.tables);
+  }
+
+  /** Streams by which receivers hear what was done. */
+  signalStreams(): SqlStreams {
+    return new SqlStreams(this.db, this.unitOfParts());
   }
 
   personLinks(): SqlPersonLinks {

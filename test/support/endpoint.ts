@@ -32,6 +32,7 @@ import { addRun, fakeClock, openStore } from './filled-store.ts';
 import { DRIFTED, RULE, RULE_REPORT, RULE_TEXT, TRIED } from './rule-samples.ts';
 
 export const TOKENS: Record<Scope, string> = {
+  signals: 'signals-token-0123456789',
   read: 'read-token-0123456789',
   trigger: 'trigger-token-0123456789',
   approve: 'approve-token-0123456789',

@@ -50,6 +50,7 @@ import { healthRoutes, metricsRoute, openapiRoute, pointerRoute } from './routes
 import { reportRoute, runAnswered, triggerRoute } from './routes/runs.ts';
 import { loginRoutes, signInLinkRoute, signInRoutes } from './routes/sign-in.ts';
 import { signalRoute } from './routes/signals.ts';
+import { signalsOutRoutes } from './routes/signals-out.ts';
 import { streamRoute } from './routes/stream.ts';
 import { RETURN_MAX } from './sign-in.ts';
 
@@ -424,6 +425,7 @@ export function createHttpApp(deps: HttpDeps, pages?: Pages): Hono<Env> {
       PEOPLE,
       TOKENS,
     ]),
+    ...signalsOutRoutes(deps),
     metricsRoute(deps),
     signInLinkRoute(deps),
     ...loginRoutes({ signInAt: () => deps.signIn, log: deps.log }),

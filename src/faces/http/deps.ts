@@ -19,6 +19,7 @@ import type { ProgressStep, ReplaysBeside, ReportFormat, WorkProgress } from '..
 import type { Mode, Rule } from '../../domain/rule.ts';
 import type { RunTrigger } from '../../domain/run.ts';
 import type { SignalReceiving } from '../../domain/signal.ts';
+import type { SignalsOut } from '../../domain/signal-stream.ts';
 import type { RunRecord } from '../../domain/store.ts';
 import type {
   AuditReader,
@@ -264,6 +265,8 @@ export interface HttpDeps {
   passkeys: PasskeysPort;
   /** Absent: this process takes no signals. */
   signals?: SignalReceiving | undefined;
+  /** Of receivers of signals; absent: none is configured. */
+  signalsOut?: SignalsOut | undefined;
   /** Of the pages of persons; absent: there are none. */
   people?: PeoplePort | undefined;
   /** TRUSTWARD_PUBLIC_URL, without a slash at its end. */

@@ -3,7 +3,7 @@
 
 import { OpenAPIHono, type RouteConfig } from '@hono/zod-openapi';
 import { z } from 'zod';
-import { type Answer, type Described, keyHeaders, TAGS } from '../../contract/operation.ts';
+import { type Answer, type Described, keyHeaders, type Method, TAGS } from '../../contract/operation.ts';
 import { problemSchema } from '../../contract/problem.ts';
 import { USER_HEADER } from '../../domain/actor.ts';
 import type { Document, Route } from './route.ts';
@@ -34,8 +34,7 @@ const OF_API = [401, 429, 503];
 function refusalsOf({ scope, described }: Pick<Route, 'scope' | 'described'>): number[] {
   const statuses = new Set([...OF_ANY, ...(described?.refusals ?? [])]);
   if (scope !== undefined) for (const status of OF_API) statuses.add(status);
-  // Every known token may read.
-  if (scope !== undefined && scope !== 'read') statuses.add(403);
+  if (scope !== undefined) statuses.add(403);
   if (described?.params) statuses.add(404);
   if (described?.headers === keyHeaders) for (const status of OF_KEYS) statuses.add(status);
   const own = described?.answers ?? {};
@@ -59,7 +58,7 @@ export function documentOf(routes: readonly Route[]): Document {
   const app = new OpenAPIHono();
   const registry = app.openAPIRegistry;
   const description =
-    'A token of the endpoint. Scopes: read, trigger, approve, admin; each includes the ones before it.';
+    'A token of the endpoint. Scopes: signals, read, trigger, approve, admin; each includes the ones before it.';
   registry.registerComponent('securitySchemes', 'token', { type: 'http', scheme: 'bearer', description });
   const { $schema: _, ...problem } = z.toJSONSchema(problemSchema);
   registry.registerComponent('schemas', 'Problem', problem as object);
@@ -87,7 +86,7 @@ function pathOf(route: Route, described: Described): RouteConfig {
   );
   const allHeaders = scope === undefined ? headers : z.object({ ...userHeader, ...headers?.shape });
   return {
-    method: method === 'GET' ? 'get' : 'post',
+    method: method.toLowerCase() as Lowercase<Method>,
     path: path.replace(/:(\w+)/g, '{$1}'),
     operationId,
     tags: [tag],
@@ -146,7 +145,7 @@ function headersOf(headers: Readonly<Record<string, string>>) {
 function withOpenAnswers(document: Document): Document {
   open(document.components);
   for (const path of Object.values(document.paths ?? {}))
-    for (const operation of [path.get, path.post]) open(operation?.responses);
+    for (const operation of [path.get, path.post, path.put, path.patch, path.delete]) open(operation?.responses);
   return document;
 }
 

@@ -66,7 +66,7 @@ export function shownPath(path: string): string {
 /** Where the identity provider says that a session ended. */
 export const LOGOUT_PATH = '/sign-in/ended';
 
-const FOR_MACHINES = /^\/(api|healthz|readyz|metrics|openapi\.json|signals|sign-in\/(ended|device))(\/|$)/;
+const FOR_MACHINES = /^\/(api|healthz|readyz|metrics|openapi\.json|signals|\.well-known|sign-in\/(ended|device))(\/|$)/;
 
 /** The other paths are pages for people, when there are pages. */
 export function isForMachines(path: string): boolean {

@@ -6,7 +6,14 @@ import { type HostPolicy, refuseHost } from '../../base/hosts.ts';
 import { jsonPieces } from '../../base/json.ts';
 import { pathText, wordsOf } from '../../base/text.ts';
 import { inTurns } from '../../base/turns.ts';
-import { type Asking, type Described, type Entry, encodedJson, type ParsedOf } from '../../contract/operation.ts';
+import {
+  type Asking,
+  type Described,
+  type Entry,
+  encodedJson,
+  type Method,
+  type ParsedOf,
+} from '../../contract/operation.ts';
 import { type OperationId, type Operations, operationsFor, type Performer } from '../../contract/table.ts';
 import type { Caller } from '../../domain/endpoint-token.ts';
 import type { Touch } from '../../domain/passkey.ts';
@@ -56,7 +63,7 @@ export function callerIfAny(context: Ctx): Caller | undefined {
 }
 
 export interface Route extends Pick<Described, 'path' | 'scope' | 'isEndless'> {
-  method: 'GET' | 'POST';
+  method: Method;
   /** Undefined: a page for people, which is in no document. */
   described?: Entry;
   handle(context: Ctx): Promise<Response> | Response;

@@ -13,7 +13,7 @@ import { type Clock, type Log, NO_CALLS, type QuietPeriod } from '../../domain/p
 import type { EventRows } from '../../domain/recorded-history.ts';
 import type { Progress } from '../../domain/replay.ts';
 import { isLive, leastMode, type Mode } from '../../domain/rule.ts';
-import { actionsWith } from '../../engine/act/actions.ts';
+import { ACTIONS, actionsWith } from '../../engine/act/actions.ts';
 import { auditSourcesOf, restoredWhy, verifyAudit } from '../../engine/audit/sources.ts';
 import { PLACEHOLDER_SERIALS } from '../../engine/decide/earlier-answers.ts';
 import type { WhyDeps } from '../../engine/explain/why.ts';
@@ -30,6 +30,7 @@ import type { FolderSettings } from '../../history/record/folder-recording.ts';
 import { type RecorderState, RunRecorder } from '../../history/record/run-recorder.ts';
 import { ReaderPool } from '../../platform/threads/reader-pool.ts';
 import { type KeptRules, RuleHolder, realFolders } from '../../rules/active/rule-holder.ts';
+import { type Transmitter, transmitterOf } from '../../signals/transmitter.ts';
 import { boundElsewhere, type SqlStore } from '../../store/sql-store.ts';
 import type { StoreHealth } from '../../store/sqlite/opened-file.ts';
 import { takeWriterLock } from '../../store/sqlite/writer-lock.ts';
@@ -156,6 +157,7 @@ interface Notifications {
   begin(): Promise<void>;
   /** Of the webhooks that receive decisions and outcomes. */
   feeds(): Promise<FeedState[]>;
+  signals: Transmitter | undefined;
   /** Checks what needs a person now. Never throws. */
   afterwards(): Promise<void>;
   /** Beside a daemon, until `signal` aborts. Never throws. */
@@ -186,15 +188,8 @@ function composeNotifications(parts: NotificationParts): Notifications {
   const outbox = store.outbox();
   const deliveries = new Deliveries({ outbox, webhooks, clock, random: systemRandom, log, publicUrl });
   const ids = systemIds(clock);
-  const notices = new NoticeDeliveries({
-    ...parts.people,
-    box: store.noticeBox(),
-    reader: store,
-    ids,
-    clock,
-    random: systemRandom,
-    log,
-  });
+  const common = { ids, clock, random: systemRandom, log };
+  const notices = new NoticeDeliveries({ ...parts.people, box: store.noticeBox(), reader: store, ...common });
   const ending = new AbortController();
   const database = new DatabaseAlert({ fault: () => health.fault(), webhooks, ids, clock, log, signal: ending.signal });
   const exemptions = { warnMs: parts.config.timing.exemptionWarnMs, unusedMs: parts.config.timing.exemptionUnusedMs };
@@ -204,13 +199,13 @@ function composeNotifications(parts: NotificationParts): Notifications {
     positions: store.feedPositions(),
     view: views.liveEvent,
     isShared,
-    ids,
-    clock,
-    log,
+    ...common,
   };
-  const feeds = new Feeds({ ...feedParts, random: systemRandom }, webhooks.values());
+  const feeds = new Feeds(feedParts, webhooks.values());
   store.onAudited(() => feeds.poke());
-  const others: Conditions[] = [() => feeds.alerts()];
+  store.onAudited(() => signals?.poke());
+  const signals = transmitterOf(parts.config, { ...common, store, actions: ACTIONS });
+  const others: Conditions[] = [() => feeds.alerts(), () => signals?.alerts() ?? []];
   const beside = async () => (await Promise.all(others.map((conditions) => conditions()))).flat();
   const alerts = new Alerts({
     reader: store,
@@ -226,8 +221,9 @@ function composeNotifications(parts: NotificationParts): Notifications {
   });
   const failed = (error: unknown) => log.error({}, `people could not be alerted: ${lineOf(error)}`);
   return {
-    begin: () => feeds.begin(),
+    begin: () => feeds.begin().then(() => signals?.begin()),
     feeds: () => feeds.states(),
+    signals,
     afterwards: async () => {
       notices.poke();
       await alerts.look().catch(failed);
@@ -245,6 +241,7 @@ function composeNotifications(parts: NotificationParts): Notifications {
         deliveries.run(signal),
         notices.run(signal),
         feeds.run(signal),
+        signals?.run(signal),
         alerts.watchSilence(silenceMs, signal, failed),
         quietHours.watch(look, signal),
       ]);
@@ -255,7 +252,7 @@ function composeNotifications(parts: NotificationParts): Notifications {
       const rest = async (loop: DeliveryLoop) => {
         while (!limit.aborted && (await loop.round(limit)) === 'more');
       };
-      await Promise.all([flushed, rest(deliveries), rest(notices)]);
+      await Promise.all([flushed, signals?.flush(limit), rest(deliveries), rest(notices)]);
     },
   };
 }

@@ -166,6 +166,7 @@ export function composedDeps(composition: Composition, work: WorkPorts): Compose
     evidence,
     stream: { onAudited, onProgress: (listener) => underWay.onProgress(listener), ending },
     answers: composition.answers,
+    signalsOut: composition.notifications.signals,
     people: peoplePort(composition.people, { ...engine, store }, performer, config.mail.timeZone),
     passkeys: {
       all: () => store.passkeys(),

@@ -304,6 +304,11 @@ export async function readiness(
     ...(await stopChecks(engine.store)),
     ...(await changeWindowChecks(engine.store, config.windows.freeze, engine.clock.nowMs())),
     ...feedChecks(await notifications.feeds().catch(() => [])),
+    ...((await notifications.signals?.lines()) ?? []).map(({ receiver, text }) => ({
+      name: `signals to ${receiver}`,
+      ok: true,
+      text,
+    })),
     { name: QUIET_PERIOD, ok: true, text: describeQuietPeriod(engine.quiet.read()) },
     ...listsChecks(config.lists, rules.all()),
     { name: 'mode', ok: true, text: `${engine.daemonMode}${engine.demo ? ', DEMO: the embedded console' : ''}` },

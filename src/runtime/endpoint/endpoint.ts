@@ -14,8 +14,16 @@ import { type Listening, listen } from '../../faces/http/listen.ts';
 import { createOrganizationsApp } from '../../faces/http/organizations/app.ts';
 import { loadOrCreateToken, TokenRegister } from '../../faces/http/sign-in.ts';
 import { createOrganizationsPages } from '../../faces/web/pages/organizations.tsx';
+import { publicHalves } from '../../signals/own-keys.ts';
 import { AuditListener, CHANNEL } from '../../store/postgres/lease-statements.ts';
-import { ALL, ownerOf, PostgresSignIns, personSecretOf, TokensOfAll } from '../../store/postgres/tokens-of-all.ts';
+import {
+  ALL,
+  ownerOf,
+  PostgresSignIns,
+  personSecretOf,
+  signalKeysOf,
+  TokensOfAll,
+} from '../../store/postgres/tokens-of-all.ts';
 import type { PostgresServer } from '../compose/postgres.ts';
 import { SecretFiles } from '../compose/secret-files.ts';
 import type { EndpointSettings } from '../config/config.ts';
@@ -136,6 +144,7 @@ export async function startEndpoint(parts: EndpointParts): Promise<Endpoint> {
         const secret = await personSecretOf(server.pool, id);
         return secret !== undefined && openLink(secret, id, token) !== undefined;
       },
+      signalKeys: async (id) => publicHalves(await signalKeysOf(server.pool, id)),
       peopleHost: settings.people.listen?.host,
       signIns: (id = ALL) => new PostgresSignIns(server.pool, id),
       readiness: (isNamed) => readinessOfProcess(server, jobs, holder, clock, isNamed),

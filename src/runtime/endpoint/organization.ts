@@ -256,6 +256,12 @@ export async function openOrganization(config: Config, within: Within): Promise<
     for (const listener of listeners) listener();
   };
   store.onAudited(wake);
+  const { signals } = composition.notifications;
+  if (signals) {
+    listeners.push(() => signals.poke());
+    // Workers push.
+    signals.onChanged = () => void jobs.ask({ organization, kind: 'deliver', payload: null }).catch(() => {});
+  }
   const off = audits.on(organization, (kinds) => {
     if (!kinds || kinds.has('token')) tokens.ask();
     wake();

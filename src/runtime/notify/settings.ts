@@ -15,6 +15,8 @@ import { AppError, lineOf } from '../../domain/errors.ts';
 import { EVENT_SCHEMAS, type EventSchema, LIVE_EVENTS, type LiveEvent } from '../../domain/live-event.ts';
 import type { Clock, Log } from '../../domain/ports.ts';
 import { shownAddress } from '../../domain/secrets.ts';
+import { SIGNAL_EVENTS } from '../../domain/signal.ts';
+import { SENT_EVENTS, type SignalReceiver } from '../../domain/signal-stream.ts';
 import { CHATS, type Chat } from './chat.ts';
 
 // One request over https, only to addresses that were checked, never redirected. In: a destination, a method, headers, a body. Out:
@@ -72,7 +74,8 @@ export async function publicAddressesOf(
   return addresses;
 }
 
-export type Delivery = { ok: boolean; note: string };
+/** `status`: of an answer that came. */
+export type Delivery = { ok: boolean; note: string; status?: number };
 
 export interface Destination {
   url: URL;
@@ -98,9 +101,9 @@ export async function sendChecked(
 ): Promise<Delivery> {
   try {
     const { status } = await askChecked(destination, sent, signal, { resolve });
-    if (status >= 200 && status < 300) return { ok: true, note: `status ${status}` };
+    if (status >= 200 && status < 300) return { ok: true, note: `status ${status}`, status };
     const redirect = status >= 300 && status < 400 ? ': a redirect, which is not followed' : '';
-    return { ok: false, note: `status ${status}${redirect}` };
+    return { ok: false, note: `status ${status}${redirect}`, status };
   } catch (error) {
     return { ok: false, note: faultWords(error) };
   }
@@ -256,6 +259,8 @@ export interface NotifySettings {
   publicUrl: string | undefined;
   /** A daemon alerts when it had no trusted snapshot for this long; 0: never. */
   silenceMs: number;
+  /** Who may have a stream of signals, by the name of their token. */
+  receivers: ReadonlyMap<string, SignalReceiver>;
 }
 
 /** Reads names of the configuration; faults are collected, not thrown. */
@@ -304,7 +309,8 @@ export function readNotifySettings(names: Names): NotifySettings {
   if (!areLeftOut) for (const { of, text } of faults) names.fault(of, text);
   const found = areLeftOut ? { webhooks: new Map(), alertsTo: [] } : read;
   const silenceMs = names.duration('TRUSTWARD_ALERT_SILENCE', '30m', '0s');
-  return { ...found, publicUrl: publicUrlOf(names), silenceMs };
+  const publicUrl = publicUrlOf(names);
+  return { ...found, publicUrl, silenceMs, receivers: readReceivers(names, publicUrl) };
 }
 
 /** What is wrong with the webhooks, their secrets included; empty when nothing is. */
@@ -328,7 +334,7 @@ function readWebhooks(given: Pick<Names, 'text'>, mayLackSecrets = false): Read 
   };
   const hosts = allowedHosts(names);
   const path = names.text(WEBHOOKS);
-  const entries = path === undefined ? {} : readFile(path, names);
+  const entries = path === undefined ? {} : readFile(WEBHOOKS, path, file, names);
   const webhooks = Object.entries(entries).flatMap(([name, one]) => {
     const webhook = webhookOf(name, one, hosts, names, mayLackSecrets);
     return webhook ? [[name, webhook] as const] : [];
@@ -369,21 +375,26 @@ function listOf(text: string | undefined): string[] {
     .filter(Boolean);
 }
 
-function readFile(path: string, names: NotingNames): Record<string, Entry> {
-  const where = `${WEBHOOKS}: \`${path}\``;
-  const text = readText(path, WEBHOOKS, where, names);
+function readFile<T>(
+  setting: string,
+  path: string,
+  schema: z.ZodType<Record<string, T>>,
+  names: Pick<Names, 'fault'>,
+): Record<string, T> {
+  const where = `${setting}: \`${path}\``;
+  const text = readText(path, setting, where, names);
   if (text === undefined) return {};
   let value: unknown;
   try {
     value = path.endsWith('.json') ? JSON.parse(text) : parseYaml(text);
   } catch {
-    names.fault(WEBHOOKS, `${where} is not valid ${path.endsWith('.json') ? 'JSON' : 'YAML'}`);
+    names.fault(setting, `${where} is not valid ${path.endsWith('.json') ? 'JSON' : 'YAML'}`);
     return {};
   }
-  const parsed = file.safeParse(value ?? {});
+  const parsed = schema.safeParse(value ?? {});
   if (parsed.success) return parsed.data;
   for (const issue of parsed.error.issues)
-    names.fault(WEBHOOKS, `${where}: ${issue.path.join('.') || 'the file'}: ${issue.message}`);
+    names.fault(setting, `${where}: ${issue.path.join('.') || 'the file'}: ${issue.message}`);
   return {};
 }
 
@@ -454,6 +465,69 @@ function urlOf(
   if (isIP(literal) && !given.allowPrivate && !isPublicAddress(literal))
     return fault(`${literal} is not a public address`);
   return url;
+}
+
+// Who may have a stream of signals: an entry for each receiver, by the name of its token.
+
+const RECEIVERS = 'TRUSTWARD_SIGNAL_RECEIVERS';
+
+const receiverFile = z.record(
+  z.string().min(1).max(NAME_MAX),
+  z.strictObject({
+    audience: z.union([z.string().min(1), z.array(z.string().min(1)).min(1)]),
+    events: z.partialRecord(z.enum(SENT_EVENTS), z.union([z.literal('all'), z.array(z.string().min(1)).min(1)])),
+    device: z.enum(['serial', 'device_id']).default('serial'),
+    format: z.enum(['iss_sub', 'opaque']).default('iss_sub'),
+    timeout: z.string().default('10s'),
+    allowPrivate: z.boolean().default(false),
+    caFile: z.string().optional(),
+  }),
+);
+
+function readReceivers(names: Names, publicUrl: string | undefined): Map<string, SignalReceiver> {
+  const path = names.text(RECEIVERS);
+  const entries = path === undefined ? {} : readFile(RECEIVERS, path, receiverFile, names);
+  if (path !== undefined && publicUrl === undefined)
+    names.fault(
+      [RECEIVERS, PUBLIC_URL],
+      `${RECEIVERS} is set and ${PUBLIC_URL} is not: receivers know Trustward by that address, so set it`,
+    );
+  const hosts = allowedHosts(names);
+  const read = Object.entries(entries).map(([name, one]): [string, SignalReceiver] => {
+    const where = `receiver \`${name}\``;
+    const timeoutMs = parseDuration(one.timeout) ?? 0;
+    if (timeoutMs < 100 || timeoutMs > 60_000)
+      names.fault(
+        RECEIVERS,
+        `${where}: timeout is \`${one.timeout}\`: expected a duration of at most 60s, such as 10s`,
+      );
+    const ca = one.caFile === undefined ? undefined : readText(one.caFile, RECEIVERS, `${where}: caFile`, names);
+    const events = new Map(
+      Object.entries(one.events).map(([event, rules]) => [
+        SIGNAL_EVENTS.get(event) ?? event,
+        rules === 'all' ? undefined : rules,
+      ]),
+    );
+    const device = { by: one.device, format: one.format };
+    return [
+      name,
+      { name, hosts, audience: [one.audience].flat(), events, device, timeoutMs, allowPrivate: one.allowPrivate, ca },
+    ];
+  });
+  return new Map(read);
+}
+
+/** Where SETs are pushed to, or why they cannot be. */
+export function endpointOf(
+  url: string,
+  { hosts, allowPrivate }: Pick<SignalReceiver, 'hosts' | 'allowPrivate'>,
+): URL | string {
+  let why = '';
+  const found = urlOf({ url, allowPrivate }, hosts, (text) => {
+    why = text;
+    return undefined;
+  });
+  return found ?? why;
 }
 
 /** What is wrong with a webhook's secret; undefined when nothing is. */

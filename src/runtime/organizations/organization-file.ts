@@ -57,6 +57,7 @@ const SETTINGS = {
     private_hosts: one('SIGNAL_PRIVATE_HOSTS', 'list'),
     ca: one('SIGNAL_CA', 'file'),
   },
+  signal_receivers: one('SIGNAL_RECEIVERS', 'file'),
   alerts: { to: one('ALERTS_TO', 'list'), silence: one('ALERT_SILENCE'), quiet_hours: one('QUIET_HOURS', 'windows') },
   heartbeat: {
     url_file: one('HEARTBEAT_URL_FILE', 'secret'),

@@ -15,8 +15,10 @@ import {
   type TokenStore,
   USE_EVERY_MS,
 } from '../../domain/endpoint-token.ts';
+import type { KeptKey } from '../../domain/signal-stream.ts';
 import { PERSON_SECRET } from '../person-links.ts';
 import type { Row } from '../queries.ts';
+import { keptKeysIn, SIGNAL_KEYS } from '../signal-streams.ts';
 import { TOKEN } from '../token-table.ts';
 import { beginReading, beginWriting } from './organization.ts';
 import type { Client, PostgresPool } from './pool.ts';
@@ -72,11 +74,17 @@ export async function ownerOf(pool: Pick<PostgresPool, 'query'>, hash: string): 
 export async function personSecretOf(
   pool: Pick<PostgresPool, 'transaction'>,
   organization: string,
+  key = PERSON_SECRET,
 ): Promise<string | undefined> {
   const sql = 'SELECT value FROM meta WHERE key = $1';
   return pool.transaction(beginReading(organization), async (client) => {
-    return (await client.query<{ value: string }>(sql, [PERSON_SECRET])).rows[0]?.value;
+    return (await client.query<{ value: string }>(sql, [key])).rows[0]?.value;
   });
+}
+
+/** What signs its signals; also not known to be there otherwise. */
+export async function signalKeysOf(pool: Pick<PostgresPool, 'transaction'>, organization: string): Promise<KeptKey[]> {
+  return keptKeysIn(await personSecretOf(pool, organization, SIGNAL_KEYS));
 }
 
 // Who is signed in, and links that sign in once, of one organization or of tokens of all.

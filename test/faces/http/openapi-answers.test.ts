@@ -1,6 +1,9 @@
 // http: the answers of a daemon over a real organization are those that its OpenAPI document describes: each operation is asked, and a name
 // that the document does not have fails.
 
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Exemption } from '../../../src/domain/exemption.ts';
 import type { Rollout } from '../../../src/domain/rollout.ts';
@@ -29,7 +32,12 @@ const faults: string[] = [];
 beforeAll(async () => {
   provider = await openIdentityProvider();
   provider.lies.set('/device/auth', (body) => ({ ...body, interval: 1 }));
-  whole = await startWhole(provider.env);
+  // The token of the configuration is a receiver, too.
+  const receivers = { admin: { audience: 'a', events: { 'session-revoked': 'all' } } };
+  const file = join(mkdtempSync(join(tmpdir(), 'receivers-')), 'receivers.json');
+  writeFileSync(file, JSON.stringify(receivers));
+  const signals = { TRUSTWARD_SIGNAL_RECEIVERS: file, TRUSTWARD_PUBLIC_URL: 'https://trustward.example' };
+  whole = await startWhole({ ...signals, ...provider.env });
   const document = (await (await fetch(`${whole.url}/openapi.json`)).json()) as OpenApi;
   operations = operationsOf(document);
   check = answerCheck(document, { isClosed: true });
@@ -187,6 +195,19 @@ it('every operation answers as the document describes it', { timeout: 120_000 },
   await ask('restartRollout', { path: { id: begun.rule }, body: why });
   await ask('acceptSnapshot', { body: { source: 'devices', ...why } });
   await ask('triggerRun', { body: { mode: 'dry-run' } });
+
+  for (const id of ['getSsfConfiguration', 'getSignalKeys']) await ask(id);
+  const { stream_id } = await ask('createSignalStream');
+  for (const id of ['getSignalStream', 'getSignalStreamStatus']) await ask(id, { query: { stream_id } });
+  await ask('getSignalStream');
+  await ask('updateSignalStream', { body: { stream_id, description: 'a test' } });
+  await ask('replaceSignalStream', { body: { stream_id } });
+  await ask('setSignalStreamStatus', { body: { stream_id, status: 'enabled' } });
+  const subject = { format: 'email', email: 'ana@acme.example' };
+  for (const id of ['removeSignalSubject', 'addSignalSubject']) await ask(id, { body: { stream_id, subject } });
+  await ask('verifySignalStream', { body: { stream_id, state: 'x' } });
+  expect(Object.keys((await ask('pollSignalStream', { path: { id: stream_id } })).sets)).toHaveLength(1);
+  await ask('deleteSignalStream', { query: { stream_id } });
 
   expect(faults).toEqual([]);
   expect(

@@ -5,9 +5,9 @@ import { SCOPES, type Scope } from '../../../src/domain/endpoint-token.ts';
 import { openEndpoint } from '../../support/endpoint.ts';
 
 const TABLE = readFileSync(new URL('../../../docs/http.md', import.meta.url), 'utf8');
-const ROWS = [...TABLE.matchAll(/^\| `(GET|POST|PUT|DELETE) (\/[^`]*)` \| `?(read|trigger|approve|admin)`? \|/gm)].map(
-  ([, method, path, scope]) => ({ method: method as string, path: path as string, scope: scope as string }),
-);
+const ROWS = [
+  ...TABLE.matchAll(/^\| `(GET|POST|PUT|PATCH|DELETE) (\/[^`]*)` \| `?(signals|read|trigger|approve|admin)`? \|/gm),
+].map(([, method, path, scope]) => ({ method: method as string, path: path as string, scope: scope as string }));
 
 describe('a route', () => {
   it('of the endpoint is in the table of these tests', () => {

@@ -21,6 +21,7 @@ import { type Ctx, type Env, json, leadTo, type Route, readQuery, routeOf } from
 import { healthRoutes, metricsRoute, openapiRoute } from '../routes/health.ts';
 import { loginRoutes } from '../routes/sign-in.ts';
 import { SIGNAL_PATH, signalRoute } from '../routes/signals.ts';
+import { isOfSignals, signalsOfAll } from '../routes/signals-out.ts';
 import { personsOf, SignIn, type SigningIn } from '../sign-in.ts';
 import {
   OpenedOrganizations,
@@ -224,6 +225,7 @@ function rootApp(root: RootParts, guards: Omit<Guards, 'identify' | 'pages' | 'd
     ...healthRoutes({ readiness: readinessFor(root), demo: false }),
     organizationsRoute(root),
     metricsRoute(parts),
+    ...signalsOfAll(parts.publicUrl, parts.signalKeys),
     openapiRoute(() => document()),
     ...loginRoutes({ signInAt, log: parts.log }),
     ...pages.open({ signInAt, log: parts.log }),
@@ -453,7 +455,8 @@ export function createOrganizationsApp(given: OrganizationsParts, pages: Organiz
     const lines = parts.list();
     const [only, ...others] = lines;
     if (!asked) {
-      const isOwn = [ORGANIZATIONS_PATH, CHOOSE_PATH].includes(getPath(raw));
+      const path = getPath(raw);
+      const isOwn = [ORGANIZATIONS_PATH, CHOOSE_PATH].includes(path) || isOfSignals(path);
       return only && others.length === 0 && !isOwn ? answered(raw, env, only.id, undefined) : root.fetch(raw, env);
     }
     const { id } = asked.organization;

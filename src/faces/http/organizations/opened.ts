@@ -55,6 +55,8 @@ export interface OrganizationsParts {
   signIns(organization: string | undefined): SignInStore;
   /** Whether an organization made this link of a person; it may not be there. It must not open one to know. Errors: AppError. */
   isPersonLink(id: string, token: string): Promise<boolean>;
+  /** The public keys of an organization's signals; none where it has none, or is not there. It must not open one to know. Errors: AppError. */
+  signalKeys?(id: string): Promise<object[]>;
   /** Where persons' pages have a listener of their own; undefined: they are among the others. */
   peopleHost: string | undefined;
   /** Of the process alone. `isNamed`: organizations may be named, for who may see all of them. */

@@ -48,6 +48,7 @@ const OF_ALL = (
 );
 
 const MEANINGS: Record<(typeof SCOPES)[number], string> = {
+  signals: 'receives signals of what was done, as TRUSTWARD_SIGNAL_RECEIVERS says',
   read: 'reads everything',
   trigger: 'also starts runs',
   approve: 'also answers plans and gives operator commands',
