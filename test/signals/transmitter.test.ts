@@ -1,8 +1,13 @@
 // test: what was done and undone reaches receivers by push and by poll, each outcome once, signed, and never before it is known; streams are managed as
 // SSF 1.0 has it. Over HTTP, against receivers that verify with the published keys.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import type { Receiver } from '../support/receiver.ts';
-import { startReceiver } from '../support/receiver.ts';
+import { systemClock } from '../../src/runtime/system/clock.ts';
+import { Poller, type PollerParts } from '../../src/signals/poller.ts';
+import { Receiver as SignalReceiver } from '../../src/signals/receiver.ts';
+import { silent } from '../support/engine-on-platform.ts';
+import { type Receiver, startReceiver } from '../support/receiver.ts';
+import { databases } from '../support/stores.ts';
+import { idp } from '../support/transmitter.ts';
 import {
   type Ask,
   COMPLIANCE,
@@ -312,4 +317,52 @@ describe('a receiver', () => {
     await sending.org.run('enforce');
     expect(await poll()).toBe(1);
   });
+});
+
+it('our own receiver sets a stream up, verifies it and takes what is polled and what is pushed, each once', async () => {
+  const [database] = databases();
+  await database?.prepare();
+  const open = await database?.open();
+  if (!open) throw new Error('no database');
+  try {
+    const [jamf, okta] = [await sending.as('jamf'), await sending.as('okta')];
+    const subjects = { issSub: 'serial', opaque: 'device_id', device: 'serial', map: {} } as const;
+    const of = { issuer: ISSUER, heartbeatMs: 10_000, jwks: undefined, subjects };
+    const us = idp({
+      ...{ ...of, name: 'us', audience: ['jamf', 'jamf-two'], delivery: { method: 'poll', url: undefined } },
+      stream: { endpoint: undefined, subjects: [] },
+    });
+    const list = [us, idp({ ...of, name: 'pushing', audience: ['https://okta.example/ssf'] })];
+    const ask: PollerParts['ask'] = async (address, { method, body }) => {
+      const answer = await jamf(method, address, body === undefined ? undefined : JSON.parse(body));
+      return { status: answer.status, text: answer.body === undefined ? '' : JSON.stringify(answer.body) };
+    };
+    const box = open.store.signalBox();
+    const parts = { transmitters: () => list, box, secretOf: () => 'of jamf', clock: systemClock, log: silent };
+    const readKeys = async () => (await ask(`${ISSUER}/.well-known/jwks.json`, { method: 'GET', headers: {} })).text;
+    const receiving = new SignalReceiver({ ...parts, reader: open.store, readKeys, arrived: () => {} });
+    const poller = new Poller({ ...parts, receiving, ask, newState: () => 'a state of ours' });
+    await poller.once();
+    await pushed(okta);
+    trouble('SIGNAL-BOTH');
+    await sending.org.run('enforce');
+    await receiver.arrived(2);
+    for (let round = 0; round < 3; round += 1) await poller.once();
+    for (const { body } of [...receiver.received, ...receiver.received])
+      expect(await receiving.receive('pushing', body, { type: 'application/secevent+jwt' })).toEqual({ status: 202 });
+    const { events } = await open.store.newSignals();
+    const found = events.map(({ transmitter, type, body }) => [transmitter, type, body.current_status]);
+    expect(found.sort()).toEqual([
+      ['pushing', COMPLIANCE, 'not-compliant'],
+      ['pushing', REVOKED, undefined],
+      ['us', COMPLIANCE, 'not-compliant'],
+    ]);
+    const states = await box.states();
+    // The verification that it asked for came back: nothing is missing until then.
+    expect(states.find(({ name }) => name === 'us')).toMatchObject({ stream: { status: 'enabled' } });
+    expect(states.find(({ name }) => name === 'us')?.stream?.fault).toBeUndefined();
+  } finally {
+    await open.close();
+    await database?.end();
+  }
 });
