@@ -56,6 +56,9 @@ const LONG_FROM_MS = 120_000;
 const FAILED_MS = { first: 5_000, most: 300_000 };
 
 export class Poller {
+  /** Those that gave something in this round. */
+  private readonly gave = new Set<string>();
+
   constructor(private readonly parts: PollerParts) {}
 
   /** Each transmitter by itself, until the process ends: a slow one holds up no other. Never rejects. */
@@ -87,8 +90,11 @@ export class Poller {
     while (!ending.aborted) {
       const one = this.asking().find((each) => each.name === name);
       if (!one) return;
+      this.gave.delete(name);
       const isGood = await this.round(one, failedMs === 0 && one.heartbeatMs >= LONG_FROM_MS);
-      failedMs = isGood ? 0 : Math.min(Math.max(failedMs * 2, FAILED_MS.first), FAILED_MS.most);
+      // Of a long queue some polls fail: who gets on waits no longer each time.
+      const longer = this.gave.has(name) ? 0 : failedMs * 2;
+      failedMs = isGood ? 0 : Math.min(Math.max(longer, FAILED_MS.first), FAILED_MS.most);
       await this.parts.clock.sleep(failedMs || EVERY_MS, ending).catch(() => {});
     }
   }
@@ -176,6 +182,7 @@ export class Poller {
         }
       }),
     );
+    if (ack.length > 0) this.gave.add(transmitter.name);
     return { ack, setErrs };
   }
 

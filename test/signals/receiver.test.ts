@@ -1,6 +1,7 @@
 // test: a SET is acknowledged when it is committed, counts once, and is about whom the engine knows by the names that it gives; a poll loses nothing; a stretch of a
 // stream is known only as far as contact proves it. In: SETs signed by a real key, both databases. Out: rows, and answers.
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { AppError } from '../../src/domain/errors.ts';
 import type { Facts } from '../../src/domain/facts.ts';
 import { identityOf } from '../../src/domain/identity.ts';
 import {
@@ -215,6 +216,36 @@ describe.each(databases())('signals in $name', (database) => {
     beforeEach(() => {
       list[0] = POLLED;
     });
+
+    it.each([
+      { gives: true, pauses: [5_000, 5_000, 5_000, 5_000] },
+      { gives: false, pauses: [5_000, 10_000, 20_000, 40_000] },
+    ])(
+      'a transmitter that fails in each round is waited for longer only while it gives nothing: $gives',
+      async ({ gives, pauses }) => {
+        const ending = new AbortController();
+        let [asked, at] = [0, 0];
+        const paused: number[] = [];
+        const clock = {
+          nowMs: () => open.clock.nowMs(),
+          // The first one is of the look for other transmitters.
+          sleep: async (ms: number) => {
+            if (at++ === 0)
+              return new Promise<void>((_, no) => ending.signal.addEventListener('abort', () => no(new Error('over'))));
+            paused.push(ms);
+            if (paused.length === pauses.length) ending.abort();
+          },
+        };
+        const ask: Idp['ask'] = async (...given) => {
+          asked += 1;
+          if (!gives || asked % 2 === 0) throw new AppError('api_unreachable', 'it does not answer');
+          own.queue.set(`s${asked}`, await own.set(`s${asked}`));
+          return own.ask(...given);
+        };
+        await poller({ ask, clock }).untilEnding(ending.signal);
+        expect(paused).toEqual(pauses);
+      },
+    );
 
     it('all are fetched and acknowledged after their commit, bad ones with their error', async () => {
       for (let at = 0; at < 450; at += 1) own.queue.set(`s${at}`, await own.set(`s${at}`));
