@@ -422,7 +422,9 @@ const SENTENCES: Readonly<Record<AuditKind, Sentence>> = {
   'stream.created': deed((told) => `began a stream of signals (${told.of('delivery')})`),
   'stream.changed': deed((told) => `changed its stream of signals: ${told.of('what')}`),
   'stream.removed': deed(() => 'removed its stream of signals'),
-  'stream.refused': { words: (told) => `${told.of('receiver')} refused a signal for good${told.because('note')}` },
+  'stream.refused': {
+    words: (told) => `The receiver ${told.of('receiver')} refused a signal for good${told.because('note')}`,
+  },
   'history.forgotten': deed((told) => `removed the records of a ${told.of('subject')} from the history`),
   'notice.begun': { words: (told) => `Before anything is done to ${told.target}, ${told.of('to')} is warned` },
   'notice.sending': { words: (told) => `${stageOf(told)} to ${told.of('to')} about ${told.target} is being sent` },

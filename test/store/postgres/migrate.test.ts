@@ -88,11 +88,12 @@ describe.skipIf(hasNoPostgres)(`the tables in PostgreSQL${NEEDS_POSTGRES}`, () =
   });
 
   // Two neighbouring versions work on one schema. The older one computes digests of these tables by the columns that it found, and refuses triggers that
-  // it does not know: a migration that needs either has to come with a way for both.
+  // it does not know: a migration that needs either has to come with a way for both. What values a column may have is no part of a digest.
   test('that acting rests on, and triggers, stay as the first version made them', () => {
     const touches = (sql: string) =>
-      ACTING_TABLES.some((table) => new RegExp(`ALTER\\s+TABLE\\s+trustward\\.${table}\\b`, 'i').test(sql)) ||
-      /CREATE\s+(OR\s+REPLACE\s+)?(CONSTRAINT\s+)?TRIGGER|DROP\s+TRIGGER/i.test(sql);
+      ACTING_TABLES.some((table) =>
+        new RegExp(`ALTER\\s+TABLE\\s+trustward\\.${table}\\s+(?!(DROP\\s+CONSTRAINT|ADD\\s+CHECK)\\b)`, 'i').test(sql),
+      ) || /CREATE\s+(OR\s+REPLACE\s+)?(CONSTRAINT\s+)?TRIGGER|DROP\s+TRIGGER/i.test(sql);
     expect(touches('ALTER TABLE trustward.intents ADD COLUMN note text')).toBe(true);
     const later = readPostgresMigrations().filter(({ version }) => version > 29);
     expect(later.filter(({ sql }) => touches(sql)).map(({ name }) => name)).toEqual([]);
