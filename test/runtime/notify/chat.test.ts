@@ -93,7 +93,7 @@ it('a webhook of a chat is delivered to, signed as all are', async () => {
       ...{ secret: 'a secret of some length', timeoutMs: 60_000, attemptsMax: 3, allowPrivate: true, ca: CERTIFICATE },
     };
     const delivered = await deliver(webhook, WAITING, WAITING.at, new AbortController().signal);
-    expect(delivered).toEqual({ ok: true, note: 'status 200' });
+    expect(delivered).toEqual({ ok: true, note: 'status 200', status: 200 });
     expect(receiver.received[0]?.body).toBe(chatBody('slack', WAITING));
     expect(receiver.received[0]?.headers['x-trustward-signature']).toMatch(/^t=\d+,v1=/);
   } finally {

@@ -47,7 +47,11 @@ describe('one delivery over real https', () => {
 
   describe('a webhook', () => {
     it('gets a signed body of a stable form, with the id of the delivery', async () => {
-      expect(await deliver(webhook(), NOTIFICATION, NOW_MS, never)).toEqual({ ok: true, note: 'status 200' });
+      expect(await deliver(webhook(), NOTIFICATION, NOW_MS, never)).toEqual({
+        ok: true,
+        note: 'status 200',
+        status: 200,
+      });
       const [{ path, headers, body } = {} as Received] = receiver.received;
       expect(path).toBe('/hook?key=1');
       expect(JSON.parse(body)).toEqual({
@@ -90,7 +94,7 @@ describe('one delivery over real https', () => {
         return [{ address: asked === 1 ? '127.0.0.1' : '10.0.0.1', family: 4 }];
       };
       const result = await deliver(webhook({}, 'hooks.example'), NOTIFICATION, NOW_MS, never, resolve);
-      expect(result).toEqual({ ok: true, note: 'status 200' });
+      expect(result).toEqual({ ok: true, note: 'status 200', status: 200 });
       expect(asked).toBe(1);
       expect(receiver.received[0]?.headers.host).toBe(`hooks.example:${receiver.port}`);
     });
@@ -98,7 +102,7 @@ describe('one delivery over real https', () => {
     it('that redirects is not followed', async () => {
       receiver.answers.push(307);
       const result = await deliver(webhook(), NOTIFICATION, NOW_MS, never);
-      expect(result).toEqual({ ok: false, note: 'status 307: a redirect, which is not followed' });
+      expect(result).toEqual({ ok: false, note: 'status 307: a redirect, which is not followed', status: 307 });
       expect(receiver.received).toHaveLength(1);
     });
 
@@ -110,7 +114,11 @@ describe('one delivery over real https', () => {
 
     it.each([400, 404, 500])('that answers %d has not accepted it', async (status) => {
       receiver.answers.push(status);
-      expect(await deliver(webhook(), NOTIFICATION, NOW_MS, never)).toEqual({ ok: false, note: `status ${status}` });
+      expect(await deliver(webhook(), NOTIFICATION, NOW_MS, never)).toEqual({
+        ok: false,
+        note: `status ${status}`,
+        status: status,
+      });
     });
 
     it('with an untrusted certificate, or one for another name, gets nothing', async () => {
