@@ -42,15 +42,16 @@ interface Measured {
 const out = (text: string) => process.stdout.write(`${text}\n`);
 const load = () => (loadavg()[0] as number).toFixed(1);
 
-async function measure(form: 'paged' | 'unpaged', url: string): Promise<void> {
+/** Returns the ratio of a run to its floor. */
+async function measure(form: 'paged' | 'unpaged' | 'given', url: string): Promise<number> {
   const before = load();
-  const reader = start('./cycle/reader.ts', 'turns', form, url, rounds);
+  const reader = start('./cycle/reader.ts', 'turns', form, url, rounds, devices);
   const { firstRun, turns, matches } = JSON.parse(await firstLine(reader)) as Measured;
   const floorMs = median(turns.map(({ floor }) => floor.ms));
   const ratios = (of: keyof Timed) => turns.map(({ floor, run }) => run[of] / floor[of]);
   const times = (of: keyof Timed) => `${median(turns.map(({ run }) => run[of])).toFixed(0)}`;
   const quartiles = `${at(ratios('ms'), 0.25).toFixed(2)} to ${at(ratios('ms'), 0.75).toFixed(2)}`;
-  const name = form === 'unpaged' ? 'five joins, five events' : 'five events, over pages';
+  const name = NAMES[form];
   out(`${devices} devices, 50 rules, ${name}: ${matches} matches a run, load ${before} to ${load()}`);
   out(
     `floor ${floorMs.toFixed(0)} ms, run ${times('ms')} ms (quartiles of the ratio ${quartiles}), first run ${firstRun.ms.toFixed(0)} ms`,
@@ -71,14 +72,28 @@ async function measure(form: 'paged' | 'unpaged', url: string): Promise<void> {
       unit: '×',
       atMost: 2.5,
     });
+  return median(ratios('ms'));
 }
 
+const NAMES = {
+  unpaged: 'five joins, five events',
+  paged: 'five events, over pages',
+  given: 'and five that read a source of as many rows',
+};
 const server = start('./cycle/server.ts', devices, users, EVENTS);
 const [, url] = (await firstLine(server)).split(' ') as [string, string];
-await measure('unpaged', url);
+const alone = await measure('unpaged', url);
+const joined = await measure('given', url);
+const more = { bench: 'cycle', what: 'what a source of as many rows adds to a run ÷ floor', unit: '×' } as const;
+report({ ...more, value: Math.max(0, joined - alone), atMost: 0.3 });
 if (devices <= 200_000) await measure('paged', url);
-const peak = start('./cycle/reader.ts', 'peak', 'unpaged', url, 0);
-const { peakMiB } = JSON.parse(await firstLine(peak)) as { peakMiB: number };
+async function peakMb(form: 'unpaged' | 'given'): Promise<number> {
+  const { peakMiB } = JSON.parse(await firstLine(start('./cycle/reader.ts', 'peak', form, url, 0, devices)));
+  return (peakMiB * 2 ** 20) / 1e6;
+}
+const peak = await peakMb('unpaged');
 const what = `peak memory, ${devices.toLocaleString('en')} devices`;
-report({ bench: 'cycle', what, value: (peakMiB * 2 ** 20) / 1e6, unit: 'MB', atMost: 400 });
+report({ bench: 'cycle', what, value: peak, unit: 'MB', atMost: 400 });
+const added = (await peakMb('given')) - peak;
+report({ bench: 'cycle', what: 'what the source adds to it', value: Math.max(0, added), unit: 'MB', atMost: 60 });
 server.disconnect();

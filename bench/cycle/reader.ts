@@ -7,9 +7,11 @@ import { Agent, request } from 'undici';
 import { runCycle } from '../../src/engine/cycle.ts';
 import { composeEngine } from '../../src/runtime/compose/compose.ts';
 import { readConfig } from '../../src/runtime/config/config.ts';
-import { fiftyRules } from './rules.ts';
+import { fiftyRules, GIVEN_SOURCE, givenRows, givenRules } from './rules.ts';
 
-const [, , what, form, url, rounds] = process.argv as [string, string, string, 'paged' | 'unpaged', string, string];
+/** `given`: as `unpaged`, with a source of facts that has a row for each device, and five rules more that read it. */
+type Form = 'paged' | 'unpaged' | 'given';
+const [, , what, form, url, rounds, rows] = process.argv as [string, string, string, Form, string, string, string];
 const CONCURRENCY = 4;
 const PAGE = 1_000;
 const STEP = PAGE - 1; // pages overlap by one record
@@ -17,7 +19,13 @@ const STEP = PAGE - 1; // pages overlap by one record
 const dir = mkdtempSync(join(tmpdir(), 'trustward-bench-'));
 const rules = join(dir, 'rules');
 mkdirSync(rules);
-fiftyRules(form).forEach((text, index) => {
+const texts = fiftyRules(form === 'paged' ? 'paged' : 'unpaged');
+if (form === 'given') {
+  texts.push(...givenRules());
+  writeFileSync(join(rules, 'sources.yaml'), GIVEN_SOURCE);
+  writeFileSync(join(dir, 'inventory.csv'), givenRows(Number(rows)));
+}
+texts.forEach((text, index) => {
   writeFileSync(join(rules, `${index}.json`), text);
 });
 const composed = await composeEngine(
@@ -27,8 +35,10 @@ const composed = await composeEngine(
     TRUSTWARD_DB: join(dir, 'trustward.db'),
     TRUSTWARD_RULES: rules,
     TRUSTWARD_LOG_LEVEL: 'silent',
+    ...(form === 'given' && { TRUSTWARD_SOURCES: dir }),
   }),
 );
+await composed.given.readDue(AbortSignal.timeout(60_000));
 
 /** Wall time, and the processor time of all threads of this process. */
 async function timed(work: () => Promise<void>): Promise<{ ms: number; cpuMs: number }> {
@@ -68,7 +78,7 @@ async function readAll(list: string): Promise<void> {
 }
 
 async function floor(): Promise<void> {
-  if (form === 'unpaged') await readAll('endusers');
+  if (form !== 'paged') await readAll('endusers');
   await readAll('devices');
 }
 

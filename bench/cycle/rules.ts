@@ -1,5 +1,7 @@
 // bench: fifty device rules as people write them: some shared predicates, few matches. Five of them read the owners of a device, which
 // only the unpaged list names, and five count events.
+import { serialOf } from './fleet.ts';
+
 const LEVELS = ['AlwaysDeny', 'Low', 'Medium', 'High', 'AlwaysAllow'];
 const PLATFORMS = ['Windows', 'macOS', 'iOS', 'Android', 'Linux'];
 
@@ -44,4 +46,42 @@ function conditionOf(index: number, form: 'paged' | 'unpaged'): unknown {
     { and: [{ some: [{ var: 'TrustData.Factors' }, { '==': [{ var: 'Name' }, `factor-${index}`] }] }, platform] },
   ];
   return shapes[index % shapes.length];
+}
+
+// A source of facts that has a row for each device of the fleet, and rules that read it.
+
+export const GIVEN_SOURCE = `sources:
+  inventory:
+    key: { serial_number: serial }
+    every: 1h
+    fresh: 1d
+    fields: { status: text, cost: number, encrypted: boolean, site: text, seen: { type: time, unit: iso } }
+    file: { path: inventory.csv }
+`;
+
+export function givenRows(count: number): string {
+  const lines = Array.from(
+    { length: count },
+    (_, at) =>
+      `${serialOf(at)},${at % 20 === 0 ? 'returned' : 'in use'},${at % 97},${at % 9 !== 0},site-${at % 40},2026-11-01T00:00:00Z`,
+  );
+  return `serial,status,cost,encrypted,site,seen\n${lines.join('\n')}\n`;
+}
+
+export function givenRules(): string[] {
+  const status = { '==': [{ var: '$facts.inventory.status' }, 'returned'] };
+  const plain = { '==': [{ var: '$facts.inventory.encrypted' }, false] };
+  const dear = { '>': [{ var: '$facts.inventory.cost' }, 95] };
+  const site = { in: [{ var: '$facts.inventory.site' }, ['site-1', 'site-2']] };
+  const unlisted = { missing: ['$facts.inventory.status'] };
+  const alone = [
+    { and: [status, dear] },
+    { and: [plain, dear] },
+    { and: [site, status, plain] },
+    unlisted,
+    { and: [dear, site] },
+  ];
+  return alone.map((when, index) =>
+    JSON.stringify({ ...JSON.parse(ruleText(index, 'paged')), id: `bench-given-${index + 1}`, when }),
+  );
 }
