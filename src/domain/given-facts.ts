@@ -2,6 +2,7 @@
 // table of facts by key, which runs join to their records. A row or value in doubt is left out of its table, so that it is unknown.
 import { spanText } from '../base/time.ts';
 import type { Facts } from './facts.ts';
+import type { SecretPlace } from './secrets.ts';
 import type { SubjectKind } from './subjects.ts';
 
 /** What the rows are about, and the field of a record that has the key. Keys are folded by `nameKey`. */
@@ -35,9 +36,6 @@ export interface GivenField {
 export const GIVEN_FORMATS = ['csv', 'json', 'ndjson'] as const;
 export type GivenFormat = (typeof GIVEN_FORMATS)[number];
 
-/** A secret: the name of a file in the folder of sources, or of an environment variable. */
-export type GivenSecret = { file: string } | { env: string };
-
 /** How the next page is found: by the header Link, an address or token in the body, or the page's number. */
 export type GivenPages =
   | { by: 'link' }
@@ -56,11 +54,11 @@ export type GivenOrigin =
       pages: GivenPages | undefined;
       /** `token`: the secret is `id:secret` of a client, exchanged for a bearer token there. */
       auth:
-        | { scheme: string; secret: GivenSecret; token: { url: string; scope: string | undefined } | undefined }
+        | { scheme: string; secret: SecretPlace; token: { url: string; scope: string | undefined } | undefined }
         | undefined;
       timeoutMs: number;
     }
-  | { by: 'postgres'; url: GivenSecret; query: string; timeoutMs: number };
+  | { by: 'postgres'; url: SecretPlace; query: string; timeoutMs: number };
 
 export interface GivenSource {
   name: string;

@@ -8,6 +8,24 @@ import { placeOf } from '../base/text.ts';
 import { namesOf } from './fact-prints.ts';
 import { exactNumber, type Fact, type Facts, isFacts, ownText, unescapeHtml } from './facts.ts';
 
+/** Where a secret lies: a file of a folder that the process is set to, or a variable of its environment. */
+export type SecretPlace = { file: string } | { env: string };
+
+/** By which others sign tokens that we read: never by a secret that we share. */
+export const TOKEN_ALGORITHMS = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+  'Ed25519',
+];
+
 /** A blank stands for what may separate two words of a name: nothing, or one of `-_ .`. */
 const words = (list: readonly string[]): string => list.map((word) => word.replaceAll(' ', '[-_ .]?')).join('|');
 const ANYWHERE = words([

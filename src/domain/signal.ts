@@ -2,6 +2,7 @@
 // signal is a `TrustEvent` of a log of its own. In: what `signals.yaml` says, and the tables of CAEP 1.0, RISC 1.0, SSF 1.0 and RFC 9493.
 import type { TrustEvent } from './event.ts';
 import type { Facts } from './facts.ts';
+import type { SecretPlace } from './secrets.ts';
 import type { Coverage } from './snapshot.ts';
 
 const BASE = 'https://schemas.openid.net/secevent';
@@ -88,9 +89,6 @@ export const COMPLEX_MEMBERS = ['user', 'device', 'session', 'application', 'ten
 /** What a name that a transmitter gives is, where its format leaves it open. `map`: only what the file's own table says. */
 export const NAME_KINDS = ['email', 'serial', 'device_id', 'service_id', 'map'] as const;
 export type NameKind = (typeof NAME_KINDS)[number];
-
-/** Where a secret lies: never in the file itself. */
-export type SecretPlace = { file: string } | { env: string };
 
 /** The types that `signals.yaml` gives members of events that are in no standard. A time is in seconds. */
 export const MEMBER_TYPES = ['text', 'number', 'boolean', 'time_s', 'texts'] as const;

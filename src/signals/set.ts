@@ -5,6 +5,7 @@ import type { CryptoKey, JSONWebKeySet, JWK, JWTHeaderParameters } from 'jose';
 import { AppError } from '../domain/errors.ts';
 import { type Fact, type Facts, isFacts, own, ownText } from '../domain/facts.ts';
 import type { Clock } from '../domain/ports.ts';
+import { TOKEN_ALGORITHMS } from '../domain/secrets.ts';
 import {
   COMPLEX_MEMBERS,
   isStandardEvent,
@@ -19,19 +20,6 @@ import { parseExact, stringifyExact } from '../platform/contract/exact-json.ts';
 /** Of the whole text. */
 export const SET_BYTES_MAX = 64 * 1024;
 export const SET_TYPE = 'secevent+jwt';
-const ALGORITHMS = [
-  'RS256',
-  'RS384',
-  'RS512',
-  'PS256',
-  'PS384',
-  'PS512',
-  'ES256',
-  'ES384',
-  'ES512',
-  'EdDSA',
-  'Ed25519',
-];
 /** Clocks of both sides may differ so much. */
 export const SKEW_MS = 5 * 60_000;
 export const OLDEST_MS = 7 * 24 * 3_600_000;
@@ -92,10 +80,10 @@ function partsOf(text: string): { header: JWTHeaderParameters; claims: Facts } {
   if (typ !== SET_TYPE && typ !== `application/${SET_TYPE}`)
     refuse('form', `\`typ\` of the header must be ${SET_TYPE}`);
   const alg = ownText(header, 'alg') ?? '';
-  if (!ALGORITHMS.includes(alg))
+  if (!TOKEN_ALGORITHMS.includes(alg))
     refuse(
       'algorithm',
-      `\`alg\` of the header must be an asymmetric signature: ${ALGORITHMS.join(', ')}`,
+      `\`alg\` of the header must be an asymmetric signature: ${TOKEN_ALGORITHMS.join(', ')}`,
       'invalid_key',
     );
   if (Object.hasOwn(header, 'crit') || Object.hasOwn(header, 'b64'))
@@ -120,7 +108,7 @@ async function demandSignature(text: string, header: JWTHeaderParameters, keys: 
   if (candidates.length === 0) refuse('key', 'the transmitter has no key that the SET names', 'invalid_key');
   for (const key of candidates) {
     try {
-      await jose.compactVerify(text, key, { algorithms: ALGORITHMS });
+      await jose.compactVerify(text, key, { algorithms: TOKEN_ALGORITHMS });
       return;
     } catch (error) {
       if (!(error instanceof jose.errors.JOSEError || error instanceof TypeError)) throw error;
@@ -311,7 +299,8 @@ export async function readSigningKey(text: string): Promise<SigningKey> {
   const jwk = (given.startsWith('{') ? JSON.parse(given) : createPrivateKey(given).export({ format: 'jwk' })) as JWK;
   if (typeof jwk.d !== 'string') throw new TypeError('the key has no private half');
   const alg = jwk.alg ?? algorithmOf(jwk);
-  if (alg === undefined || !ALGORITHMS.includes(alg)) throw new TypeError('the key is for no asymmetric signature');
+  if (alg === undefined || !TOKEN_ALGORITHMS.includes(alg))
+    throw new TypeError('the key is for no asymmetric signature');
   const { d: _, p: _p, q: _q, dp: _dp, dq: _dq, qi: _qi, oth: _oth, key_ops: _ops, ...shown } = jwk;
   const kid = jwk.kid ?? (await jose.calculateJwkThumbprint(shown));
   const key = (await jose.importJWK(jwk, alg)) as CryptoKey;

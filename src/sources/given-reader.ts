@@ -3,9 +3,10 @@
 
 import { spanText, timeText } from '../base/time.ts';
 import { lineOf } from '../domain/errors.ts';
-import { doubtOf, type GivenSecret, type GivenSource } from '../domain/given-facts.ts';
+import { doubtOf, type GivenSource } from '../domain/given-facts.ts';
 import type { Alert } from '../domain/notification.ts';
 import type { Clock, Log } from '../domain/ports.ts';
+import type { SecretPlace } from '../domain/secrets.ts';
 import { type GivenStanding, type GivenState, type GivenTables, meaningOf } from './given-tables.ts';
 import { openBelow, readGivenFile } from './read-file.ts';
 import { type Network, readHttp } from './read-http.ts';
@@ -155,7 +156,7 @@ export class GivenReader {
   }
 
   /** Read each time: a new one is in force at the next reading. */
-  private async secret(at: GivenSecret, folder: string): Promise<string> {
+  private async secret(at: SecretPlace, folder: string): Promise<string> {
     if ('env' in at) {
       const value = this.parts.access.variable(at.env)?.trim();
       if (!value) throw unusable(`the variable ${at.env} is not set`);

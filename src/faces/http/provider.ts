@@ -11,6 +11,7 @@ import {
 } from '../../domain/endpoint-token.ts';
 import { mailboxFault } from '../../domain/notice.ts';
 import type { Clock, Log } from '../../domain/ports.ts';
+import { TOKEN_ALGORITHMS } from '../../domain/secrets.ts';
 import { Problem } from './problem.ts';
 
 type Library = typeof import('openid-client');
@@ -84,19 +85,6 @@ const DEVICE_CODE = /^[\x21-\x7e]{1,2000}$/;
 const USER_CODE = /^[\x20-\x7e]{1,64}$/;
 /** Of RFC 8628, where the provider names none; more seconds would keep a person waiting. */
 const INTERVAL_S = { byDefault: 5, most: 60 };
-const ALGORITHMS = [
-  'RS256',
-  'RS384',
-  'RS512',
-  'PS256',
-  'PS384',
-  'PS512',
-  'ES256',
-  'ES384',
-  'ES512',
-  'EdDSA',
-  'Ed25519',
-];
 
 interface ProviderParts {
   settings: ProviderSettings;
@@ -226,7 +214,7 @@ export class Provider {
     });
     try {
       const { payload } = await jose.jwtVerify(token, this.keys, {
-        ...{ issuer: metadata.issuer, audience: this.parts.settings.clientId, algorithms: ALGORITHMS },
+        ...{ issuer: metadata.issuer, audience: this.parts.settings.clientId, algorithms: TOKEN_ALGORITHMS },
         ...{ clockTolerance: TOLERANCE_S, maxTokenAge: ENDED_AGE_S, requiredClaims: ['jti', 'events'] },
         currentDate: new Date(this.parts.clock.nowMs()),
       });

@@ -1,49 +1,35 @@
 // Signals: the file `signals.yaml` at the top of a folder of rules → who may send signals, checked before the rules that count them. In: texts of files. Out:
 // the transmitters of all folders together, or what is wrong with them. Secrets are not in it: it names where they are.
-import { basename } from 'node:path';
 import { z } from 'zod';
 import { didYouMean } from '../../base/nearest-name.ts';
-import { formatDuration, parseDuration } from '../../base/time.ts';
+import { formatDuration } from '../../base/time.ts';
 import type { Facts } from '../../domain/facts.ts';
+import { MEMBER_TYPES, NAME_KINDS, SIGNAL_EVENTS, signalEventOf, type Transmitter } from '../../domain/signal.ts';
+import type { Place, RuleProblem } from '../language/problem.ts';
 import {
-  MEMBER_TYPES,
-  NAME_KINDS,
-  type SecretPlace,
-  SIGNAL_EVENTS,
-  signalEventOf,
-  type Transmitter,
-} from '../../domain/signal.ts';
-import { checkedBy, Problems, type RuleProblem } from '../language/problem.ts';
-import { readRuleText } from './rule-text.ts';
+  addressOf,
+  duration,
+  fileBelow,
+  hasOne,
+  isNamedFile,
+  ONE_OF,
+  readNamed,
+  type SetFiles,
+  secretPlace,
+  text,
+  variableOf,
+} from './elsewhere-file.ts';
 
 const TRANSMITTERS_MAX = 50;
 const MAP_MAX = 20_000;
 const [MINUTE_MS, DAY_MS] = [60_000, 86_400_000];
 
-const text = z.string().trim().min(1).max(1_000);
-const duration = (min: number, max: number) =>
-  z.string().transform((written, context) => {
-    const ms = parseDuration(written);
-    if (ms !== undefined && ms >= min && ms <= max) return ms;
-    context.addIssue(`expected ${formatDuration(min)} to ${formatDuration(max)}, such as 1h, found \`${written}\``);
-    return z.NEVER;
-  });
-const url = text.refine((address) => {
-  const at = URL.canParse(address) ? new URL(address) : undefined;
-  return at?.protocol === 'https:' && !at.username && !at.password && !at.hash;
-}, 'expected an address that begins with https://, without user name, password or #');
-const file = text.refine(
-  (path) => !/[\\\p{C}]/u.test(path) && path.split('/').every((part) => !/^(\.\.?)?$/.test(part)),
-  'expected a file below the folder of TRUSTWARD_SIGNALS, such as `okta.token`, without `..`',
-);
-/** Other variables of the process are nobody's business. */
-const variable = z
-  .string()
-  .regex(/^SIGNAL_[A-Z0-9_]{1,90}$/, 'expected a name that begins with SIGNAL_, such as SIGNAL_OKTA_TOKEN');
+const url = addressOf(/^https:$/);
+const file = fileBelow('the folder of TRUSTWARD_SIGNALS', 'okta.token');
 const secret = z
-  .strictObject({ file: file.exactOptional(), env: variable.exactOptional() })
-  .refine((one) => (one.file === undefined) !== (one.env === undefined), 'expected `file` or `env`, one of them')
-  .transform(({ file, env = '' }): SecretPlace => (file === undefined ? { env } : { file }));
+  .strictObject({ file: file.exactOptional(), env: variableOf('SIGNAL_', 'OKTA_TOKEN').exactOptional() })
+  .refine(hasOne, ONE_OF)
+  .transform(secretPlace);
 const event = z.string().transform((written, context) => {
   const type = signalEventOf(written);
   if (type !== undefined) return type;
@@ -82,65 +68,27 @@ const transmitter = z.strictObject({
     })
     .prefault({}),
 });
-const schema = z.strictObject({
-  transmitters: z.record(
-    z.string().regex(/^[a-z][a-z0-9_-]{0,49}$/, 'expected lower-case letters, digits, _ and -'),
-    transmitter,
-  ),
-});
 type Written = z.infer<typeof transmitter>;
 const MEMBERS = [...Object.keys(transmitter.shape), 'endpoint', 'iss_sub', 'opaque', 'device', 'map', 'file', 'env'];
 
-export function isSignalsFile(path: string): boolean {
-  return /^signals\./.test(basename(path));
-}
+export const isSignalsFile = (file: string): boolean => isNamedFile(file, 'signals');
 
 /** Of several folders, together. A file that was refused has none, so that rules that count its signals are refused too. Never throws. */
-export function readSignals(files: Iterable<readonly [file: string, text: string | RuleProblem, inFolder?: string]>): {
-  transmitters: Transmitter[];
-  problems: RuleProblem[];
-} {
-  const transmitters = new Map<string, Transmitter>();
-  const list: RuleProblem[] = [];
-  for (const [path, content, inFolder] of files) {
-    // Misplaced and unreadable ones are reported with the guards.
-    if (!isSignalsFile(path) || typeof content !== 'string' || inFolder?.includes('/')) continue;
-    const read = readRuleText(content, path.endsWith('.json'), 'set of transmitters');
-    if ('faults' in read) {
-      list.push(...read.faults.map((fault) => ({ file: path, ...fault })));
-      continue;
-    }
-    const problems = new Problems(path, read.positionOf);
-    const written =
-      read.value === null
-        ? {}
-        : (checkedBy(schema, read.value, { what: 'signals', members: MEMBERS }, problems)?.transmitters ?? {});
-    for (const [name, one] of Object.entries(written)) {
-      const fault = (place: string[], message: string) =>
-        problems.add('value', ['transmitters', name, ...place], `\`transmitters.${name}\`: ${message}`);
+export function readSignals(files: SetFiles): { transmitters: Transmitter[]; problems: RuleProblem[] } {
+  const { named, problems } = readNamed(files, {
+    ...{ file: 'signals', member: 'transmitters', noun: 'transmitter', unique: 'their names are unique' },
+    ...{ most: TRANSMITTERS_MAX, form: transmitter, members: MEMBERS },
+    made: (name, one, fault) => {
       checkDelivery(one, fault);
-      if (transmitters.has(name))
-        problems.add(
-          'duplicate_id',
-          ['transmitters', name],
-          `there is a transmitter \`${name}\` already; their names are unique`,
-        );
-      else transmitters.set(name, transmitterOf(name, one));
-    }
-    if (transmitters.size > TRANSMITTERS_MAX)
-      problems.add(
-        'too_large',
-        ['transmitters'],
-        `at most ${TRANSMITTERS_MAX} transmitters, found ${transmitters.size}`,
-      );
-    list.push(...problems.list);
-  }
-  return { transmitters: list.length > 0 ? [] : [...transmitters.values()], problems: list };
+      return transmitterOf(name, one);
+    },
+  });
+  return { transmitters: problems.length > 0 ? [] : named, problems };
 }
 
 function checkDelivery(
   { delivery, poll, push_bearer: pushBearer, stream, jwks, subjects, keeps, heartbeat }: Written,
-  fault: (place: string[], message: string) => void,
+  fault: (place: Place, message: string) => void,
 ): void {
   if (delivery === 'push' && poll !== undefined) fault(['poll'], 'it pushes, so it is not polled: leave `poll` out');
   if (delivery === 'poll' && pushBearer) fault(['push_bearer'], 'it is polled: what we show there is `bearer`');

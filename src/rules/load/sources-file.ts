@@ -1,9 +1,8 @@
 // Sources: the file `sources.yaml` at the top of a folder of rules → the sources of facts from elsewhere, checked before the rules that read them.
 // In: texts of files. Out: the sources of all folders together, or what is wrong with them. Secrets are not in it: it names where they are.
-import { basename } from 'node:path';
 import { z } from 'zod';
 import { didYouMean } from '../../base/nearest-name.ts';
-import { formatDuration, parseDuration } from '../../base/time.ts';
+import { formatDuration } from '../../base/time.ts';
 import type { Facts } from '../../domain/facts.ts';
 import {
   GIVEN_FORMATS,
@@ -15,11 +14,22 @@ import {
   type GivenKey,
   type GivenOrigin,
   type GivenPages,
-  type GivenSecret,
   type GivenSource,
 } from '../../domain/given-facts.ts';
-import { checkedBy, Problems, type RuleProblem } from '../language/problem.ts';
-import { readRuleText } from './rule-text.ts';
+import type { Place, RuleProblem } from '../language/problem.ts';
+import {
+  addressOf,
+  duration,
+  fileBelow,
+  hasOne,
+  isNamedFile,
+  ONE_OF,
+  readNamed,
+  type SetFiles,
+  secretPlace,
+  text,
+  variableOf,
+} from './elsewhere-file.ts';
 
 const SOURCES_MAX = 50;
 const FIELDS_MAX = 100;
@@ -28,30 +38,9 @@ const EVERY_MIN_MS = 10_000;
 const DAYS_MAX_MS = 366 * 86_400_000;
 const TIMEOUT_MAX_MS = 600_000;
 
-const text = z.string().trim().min(1).max(1_000);
-const duration = (min: number, max: number) =>
-  z.string().transform((written, context) => {
-    const ms = parseDuration(written);
-    if (ms !== undefined && ms >= min && ms <= max) return ms;
-    context.addIssue(`expected ${formatDuration(min)} to ${formatDuration(max)}, such as 1h, found \`${written}\``);
-    return z.NEVER;
-  });
-/** Below a folder that the process is set to: never out of it. */
-const file = text.refine(
-  (path) => !/[\\\p{C}]/u.test(path) && path.split('/').every((part) => !/^(\.\.?)?$/.test(part)),
-  'expected a file below the folder of sources, such as `fleet.csv`, without `..`',
-);
-const url = text.refine((address) => {
-  const at = URL.canParse(address) ? new URL(address) : undefined;
-  return at !== undefined && /^https?:$/.test(at.protocol) && !at.username && !at.password && !at.hash;
-}, 'expected an address that begins with https://, without user name, password or #');
-/** Other variables of the process are nobody's business. */
-const variable = z
-  .string()
-  .regex(/^SOURCE_[A-Z0-9_]{1,90}$/, 'expected a name that begins with SOURCE_, such as SOURCE_FLEET_TOKEN');
-const ONE_OF = 'expected `file` or `env`, one of them';
-const hasOne = (given: { file?: string | undefined; env?: string | undefined }) =>
-  (given.file === undefined) !== (given.env === undefined);
+const file = fileBelow('the folder of sources', 'fleet.csv');
+const url = addressOf(/^https?:$/);
+const variable = variableOf('SOURCE_', 'FLEET_TOKEN');
 
 const type = z.string().transform((written, context) => {
   const known = GIVEN_TYPES.find((one) => one === written);
@@ -120,65 +109,27 @@ const source = z.strictObject({
     })
     .exactOptional(),
 });
-const schema = z.strictObject({
-  sources: z.record(
-    z.string().regex(/^[a-z][a-z0-9_-]{0,49}$/, 'expected lower-case letters, digits, _ and -'),
-    source,
-  ),
-});
 const { http, postgres, file: fromFile } = source.shape;
 const MEMBERS = [source, http, postgres, fromFile].flatMap((part) =>
   Object.keys((part instanceof z.ZodExactOptional ? part.unwrap() : part).shape),
 );
 type Written = z.infer<typeof source>;
 
-export function isSourcesFile(file: string): boolean {
-  return /^sources\./.test(basename(file));
-}
+export const isSourcesFile = (file: string): boolean => isNamedFile(file, 'sources');
 
 /** Of several folders, together. A file that was refused has none, so that rules that read them are refused too. Never throws. */
-export function readSources(files: Iterable<readonly [file: string, text: string | RuleProblem, inFolder?: string]>): {
-  sources: GivenSource[];
-  problems: RuleProblem[];
-} {
-  const sources = new Map<string, GivenSource>();
-  const list: RuleProblem[] = [];
-  for (const [file, text, inFolder] of files) {
-    // Misplaced and unreadable ones are reported with the guards.
-    if (!isSourcesFile(file) || typeof text !== 'string' || inFolder?.includes('/')) continue;
-    const read = readRuleText(text, file.endsWith('.json'), 'set of sources');
-    if ('faults' in read) {
-      list.push(...read.faults.map((fault) => ({ file, ...fault })));
-      continue;
-    }
-    const problems = new Problems(file, read.positionOf);
-    const written =
-      read.value === null
-        ? {}
-        : (checkedBy(schema, read.value, { what: 'sources', members: MEMBERS }, problems)?.sources ?? {});
-    for (const [name, one] of Object.entries(written)) {
-      const made = sourceOf(name, one, (place, message) =>
-        problems.add('value', ['sources', name, ...place], `\`sources.${name}\`: ${message}`),
-      );
-      if (sources.has(name))
-        problems.add(
-          'duplicate_id',
-          ['sources', name],
-          `there is a source \`${name}\` already; names of sources are unique`,
-        );
-      else if (made) sources.set(name, made);
-    }
-    if (sources.size > SOURCES_MAX)
-      problems.add('too_large', ['sources'], `at most ${SOURCES_MAX} sources, found ${sources.size}`);
-    list.push(...problems.list);
-  }
-  return { sources: [...sources.values()], problems: list };
+export function readSources(files: SetFiles): { sources: GivenSource[]; problems: RuleProblem[] } {
+  const { named, problems } = readNamed(files, {
+    ...{ file: 'sources', member: 'sources', noun: 'source', unique: 'names of sources are unique' },
+    ...{ most: SOURCES_MAX, form: source, members: MEMBERS, made: sourceOf },
+  });
+  return { sources: named, problems };
 }
 
 function sourceOf(
   name: string,
   written: Written,
-  fault: (place: string[], message: string) => void,
+  fault: (place: Place, message: string) => void,
 ): GivenSource | undefined {
   const keys = Object.entries(written.key);
   const [[is, from] = ['', '']] = keys;
@@ -255,17 +206,13 @@ function originOf({ file, http, postgres }: Written): GivenOrigin | undefined {
       format,
       list,
       pages,
-      auth: auth && { scheme: auth.scheme, secret: secretOf(auth), token },
+      auth: auth && { scheme: auth.scheme, secret: secretPlace(auth), token },
       timeoutMs,
     };
   }
   return (
-    postgres && { by: 'postgres', url: secretOf(postgres.url), query: postgres.query, timeoutMs: postgres.timeout }
+    postgres && { by: 'postgres', url: secretPlace(postgres.url), query: postgres.query, timeoutMs: postgres.timeout }
   );
-}
-
-function secretOf({ file, env = '' }: { file?: string; env?: string }): GivenSecret {
-  return file === undefined ? { env } : { file };
 }
 
 function formatOf(path: string): GivenFormat {
