@@ -8,7 +8,7 @@ import type { Alert } from '../domain/notification.ts';
 import type { Clock, Log } from '../domain/ports.ts';
 import type { SecretPlace } from '../domain/secrets.ts';
 import { type GivenStanding, type GivenState, type GivenTables, meaningOf } from './given-tables.ts';
-import { openBelow, readGivenFile } from './read-file.ts';
+import { markNow, openBelow, readGivenFile } from './read-file.ts';
 import { type Network, readHttp } from './read-http.ts';
 import { readPostgres } from './read-postgres.ts';
 import { type Read, type RowSink, unusable } from './rows.ts';
@@ -36,6 +36,8 @@ const BACK_FOR_MS = 86_400_000;
 
 export class GivenReader {
   private readonly underWay = new Set<string>();
+  /** By the names of sources, files as they were when they were last read, well or not. */
+  private readonly looked = new Map<string, string>();
 
   constructor(private readonly parts: Parts) {}
 
@@ -106,14 +108,17 @@ export class GivenReader {
     const { tables, clock, log } = this.parts;
     const [standing, nowMs] = [await tables.standing(source), clock.nowMs()];
     const { table: kept, mark: known, back } = standing;
+    const seen = await this.fileOf(source);
+    const isChanged = seen !== undefined && seen !== (this.looked.get(source.name) ?? known);
     const sinceMs = nowMs - (standing.triedAt ?? Number.NEGATIVE_INFINITY);
-    if (sinceMs >= 0 && sinceMs < source.everyMs) return;
+    if (sinceMs >= 0 && sinceMs < source.everyMs && !isChanged) return;
+    if (seen !== undefined) this.looked.set(source.name, seen);
     const before = { meaning: meaningOf(source), ...(back && { back }), triedAt: nowMs };
     try {
       const sink = new TableBuilder(source, isText(source));
       const mark = kept && known;
       const read = await this.read(source, { mark, nowMs, signal }, sink);
-      if (read === 'later') return;
+      if (read === 'later') return void this.looked.delete(source.name);
       const over = { ...before, ...backOf(standing, nowMs) };
       if (kept && (read === 'unchanged' || 'unchangedAtMs' in read)) {
         const atMs = read === 'unchanged' ? kept.atMs : read.unchangedAtMs;
@@ -137,6 +142,12 @@ export class GivenReader {
       const last: Partial<GivenState> = kept ? { mark: known, table: kept } : {};
       await tables.keep(source, { ...before, ...last, fault });
     }
+  }
+
+  /** A file is watched: one that changed is read at once. Undefined: no file. */
+  private async fileOf({ origin }: GivenSource): Promise<string | undefined> {
+    const { folder } = this.parts.access;
+    return origin.by === 'file' && folder !== undefined ? markNow(folder, origin.path) : undefined;
   }
 
   private async read(

@@ -1,6 +1,6 @@
 // sources: a file → rows. In: the folder that a process is set to, a path below it. Out: the rows and when the file was written, or that it is as it
 // was. Only a regular file inside of the folder is opened, and only one that stayed the same while it was read counts.
-import { constants } from 'node:fs';
+import { type BigIntStats, constants } from 'node:fs';
 import { type FileHandle, open, realpath, stat } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { AppError } from '../domain/errors.ts';
@@ -27,6 +27,13 @@ export async function openBelow(folder: string, path: string): Promise<FileHandl
   }
 }
 
+const markOf = ({ ino, size, mtimeNs }: BigIntStats): string => `${ino} ${size} ${mtimeNs}`;
+
+/** As a reading would mark it now; undefined: there is no such file. It is not opened. */
+export async function markNow(folder: string, path: string): Promise<string | undefined> {
+  return stat(join(folder, path), { bigint: true }).then(markOf, () => undefined);
+}
+
 export async function readGivenFile(
   origin: GivenOrigin & { by: 'file' },
   { folder, mark, nowMs }: { folder: string; mark: string | undefined; nowMs: number },
@@ -36,7 +43,7 @@ export async function readGivenFile(
   try {
     const before = await handle.stat({ bigint: true });
     const [writtenMs, size] = [Number(before.mtimeMs), Number(before.size)];
-    const seen = `${before.ino} ${before.size} ${before.mtimeNs}`;
+    const seen = markOf(before);
     if (seen === mark) return 'unchanged';
     if (writtenMs <= nowMs && nowMs - writtenMs < SETTLED_MS) return 'later';
     const bytesMax = BYTES_MAX[origin.format];

@@ -142,6 +142,23 @@ describe('CSV', () => {
     expect(rowsOf(await place.read(csv))).toEqual({ c02a: ADA });
   });
 
+  it('that comes, changes or is mended is read at once, one that stays wrong only when it is due', async () => {
+    const place = world();
+    expect((await place.read(csv)).fault?.text).toContain('ENOENT');
+    place.nowMs += 1_000;
+    place.put('fleet.csv', HEAD + ROW);
+    expect(rowsOf(await place.read(csv))).toEqual({ c02a: ADA });
+    place.nowMs += 1_000;
+    place.put('fleet.csv', `${HEAD}C02A,"Ada`);
+    const { fault, table } = await place.read(csv);
+    expect([fault?.sinceMs, table?.found.rows]).toEqual([place.nowMs, 1]);
+    const triedAt = place.nowMs;
+    place.nowMs += 1_000;
+    expect((await place.read(csv)).triedAt).toBe(triedAt);
+    place.put('fleet.csv', HEAD + ROW.replace('Ada', 'Bob'));
+    expect(rowsOf(await place.read(csv))).toEqual({ c02a: { ...ADA, owner: 'Bob' } });
+  });
+
   it('too many rows are refused', async () => {
     const place = world();
     place.put('fleet.csv', many);
