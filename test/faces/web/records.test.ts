@@ -157,6 +157,11 @@ describe('verifying the audit', () => {
 const ASKED = { name: 'ci', scope: 'read', expires: '90d' };
 
 describe('tokens', () => {
+  it('are made to read unless another scope is chosen: the least one opens streams of signals alone', async () => {
+    const { html } = await openPages().get('/tokens');
+    expect(/<option [^>]*selected[^>]*>\s*(\w+)/.exec(html)?.[1]).toBe('read');
+  });
+
   it('are made and shown once: in the answer, and in no address or later page', async () => {
     const { get, post } = openPages();
     const { status, text, headers } = await post('/tokens', ASKED);

@@ -102,7 +102,7 @@ async function listed({ reader, clock, isDaemon }: HttpDeps, before: string | un
             <span>Scope</span>
             <select name="scope">
               {SCOPES.map((scope) => (
-                <option value={scope}>
+                <option value={scope} selected={scope === 'read'}>
                   {scope}: {MEANINGS[scope]}
                 </option>
               ))}
