@@ -3,6 +3,7 @@
 import { AppError, lineOf } from '../domain/errors.ts';
 import { type Fact, type Facts, isFacts, own, ownText, ownTexts } from '../domain/facts.ts';
 import type { Clock, Log } from '../domain/ports.ts';
+import type { SecretPlace } from '../domain/secrets.ts';
 import {
   type SignalBox,
   STREAM_UPDATED_EVENT,
@@ -29,7 +30,7 @@ export interface PollerParts {
   receiving: Receiver;
   box: SignalBox;
   ask: Asked;
-  secretOf(place: NonNullable<Transmitter['bearer']>): string | undefined;
+  secretOf(place: SecretPlace): Promise<string | undefined>;
   newState(): string;
   clock: Pick<Clock, 'nowMs' | 'sleep'>;
   log: Log;
@@ -243,7 +244,7 @@ export class Poller {
   ): Promise<Pick<StreamState, 'id' | 'pollAt'>> {
     if (at === undefined)
       throw new AppError('api_answer', 'its configuration document names no configuration endpoint');
-    const wanted = this.wantedOf(transmitter);
+    const wanted = await this.wantedOf(transmitter);
     const all = await this.asked(transmitter, at, { method: 'GET' });
     const streams = (Array.isArray(all) ? all : [all]).filter(isFacts);
     const isOurs = (one: Facts) =>
@@ -271,8 +272,8 @@ export class Poller {
     return { id, pollAt: ownText(own(stream, 'delivery'), 'endpoint_url') };
   }
 
-  private wantedOf({ delivery, stream, events, pushBearer }: Transmitter) {
-    const secret = pushBearer && this.parts.secretOf(pushBearer);
+  private async wantedOf({ delivery, stream, events, pushBearer }: Transmitter) {
+    const secret = pushBearer && (await this.parts.secretOf(pushBearer));
     return {
       delivery:
         delivery.method === 'poll'
@@ -317,7 +318,7 @@ export class Poller {
     address: string,
     { method, body, isLong = false }: { method: Request['method']; body?: object; isLong?: boolean },
   ): Promise<Fact | undefined> {
-    const secret = bearer && this.parts.secretOf(bearer);
+    const secret = bearer && (await this.parts.secretOf(bearer));
     if (bearer && !secret) {
       const place = 'env' in bearer ? bearer.env : `${bearer.file} in TRUSTWARD_SIGNALS`;
       throw new AppError('config', `its credential cannot be read: ${place}`);

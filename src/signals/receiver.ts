@@ -7,7 +7,7 @@ import type { TrustEvent } from '../domain/event.ts';
 import { type Facts, isFacts, ownText } from '../domain/facts.ts';
 import type { IdentityReader } from '../domain/identity.ts';
 import type { Clock, Log } from '../domain/ports.ts';
-import { eventWithoutSecrets } from '../domain/secrets.ts';
+import { eventWithoutSecrets, type SecretPlace } from '../domain/secrets.ts';
 import {
   NO_TRANSMITTER,
   type ReceivedSignal,
@@ -34,7 +34,7 @@ export interface ReceiverParts {
   /** The text of a JWKS. Errors: AppError. */
   readKeys(transmitter: Transmitter): Promise<string>;
   /** What the place of a secret has; undefined: it cannot be read. */
-  secretOf(place: NonNullable<Transmitter['bearer']>): string | undefined;
+  secretOf(place: SecretPlace): Promise<string | undefined>;
   clock: Pick<Clock, 'nowMs' | 'monotonicMs'>;
   log: Log;
   /** Signals were committed that nothing has taken up. It returns at once. */
@@ -72,7 +72,7 @@ export class Receiver implements SignalReceiving {
     const transmitter = this.parts.transmitters().find((one) => one.name === name && one.delivery.method === 'push');
     if (!transmitter) return { status: 404, ...NO_TRANSMITTER };
     const inlet = this.inletOf(transmitter);
-    if (transmitter.pushBearer && !this.isBearer(transmitter.pushBearer, authorization)) {
+    if (transmitter.pushBearer && !(await this.isBearer(transmitter.pushBearer, authorization))) {
       inlet.count('bearer');
       return refusal(401, 'authentication_failed', 'the request has not the bearer token of this transmitter');
     }
@@ -112,8 +112,8 @@ export class Receiver implements SignalReceiving {
     await this.inletOf(transmitter).store([], shown);
   }
 
-  private isBearer(place: NonNullable<Transmitter['pushBearer']>, authorization = ''): boolean {
-    const expected = this.parts.secretOf(place);
+  private async isBearer(place: SecretPlace, authorization = ''): Promise<boolean> {
+    const expected = await this.parts.secretOf(place);
     const [, given] = /^bearer +(\S+)$/i.exec(authorization) ?? [];
     if (expected === undefined || expected === '' || given === undefined) return false;
     return timingSafeEqual(hashed(expected), hashed(given));

@@ -8,7 +8,7 @@ import type { Alert } from '../domain/notification.ts';
 import type { Clock, Log } from '../domain/ports.ts';
 import type { SecretPlace } from '../domain/secrets.ts';
 import { type GivenStanding, type GivenState, type GivenTables, meaningOf } from './given-tables.ts';
-import { markNow, openBelow, readGivenFile } from './read-file.ts';
+import { markNow, readGivenFile, textBelow } from './read-file.ts';
 import { type Network, readHttp } from './read-http.ts';
 import { readPostgres } from './read-postgres.ts';
 import { type Read, type RowSink, unusable } from './rows.ts';
@@ -173,15 +173,9 @@ export class GivenReader {
       if (!value) throw unusable(`the variable ${at.env} is not set`);
       return value;
     }
-    const handle = await openBelow(folder, at.file);
-    try {
-      const { buffer, bytesRead } = await handle.read(Buffer.alloc(SECRET_BYTES_MAX), 0, SECRET_BYTES_MAX, 0);
-      const secret = buffer.subarray(0, bytesRead).toString('utf8').split('\n')[0]?.trim();
-      if (!secret) throw unusable(`\`${at.file}\` is empty`);
-      return secret;
-    } finally {
-      await handle.close();
-    }
+    const secret = (await textBelow(folder, at.file, SECRET_BYTES_MAX)).split('\n')[0]?.trim();
+    if (!secret) throw unusable(`\`${at.file}\` is empty`);
+    return secret;
   }
 }
 

@@ -27,6 +27,17 @@ export async function openBelow(folder: string, path: string): Promise<FileHandl
   }
 }
 
+/** The text of a small file below `folder`, as much as `bytesMax` of it. Errors: as `openBelow`. */
+export async function textBelow(folder: string, path: string, bytesMax: number): Promise<string> {
+  const handle = await openBelow(folder, path);
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(bytesMax), 0, bytesMax, 0);
+    return buffer.subarray(0, bytesRead).toString('utf8');
+  } finally {
+    await handle.close();
+  }
+}
+
 const markOf = ({ ino, size, mtimeNs }: BigIntStats): string => `${ino} ${size} ${mtimeNs}`;
 
 /** As a reading would mark it now; undefined: there is no such file. It is not opened. */

@@ -202,7 +202,7 @@ describe.each(databases())('signals in $name', (database) => {
       new Poller({
         ...{ transmitters: () => list, receiving: receiver, box: open.store.signalBox(), ask: own.ask },
         ...{
-          secretOf: () => 'a token of ours',
+          secretOf: async () => 'a token of ours',
           newState: () => `state ${open.clock.now}`,
           clock: open.clock,
           log: silent,
@@ -310,7 +310,7 @@ describe.each(databases())('signals in $name', (database) => {
       const box = open.store.signalBox();
       const newState = () => `state ${open.clock.now}`;
       poller = new Poller({
-        ...{ transmitters: () => list, receiving: receiver, box, ask: own.ask, secretOf: () => undefined },
+        ...{ transmitters: () => list, receiving: receiver, box, ask: own.ask, secretOf: async () => undefined },
         ...{ newState, clock: open.clock, log: silent },
       });
     });

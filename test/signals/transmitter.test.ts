@@ -338,7 +338,7 @@ it('our own receiver sets a stream up, verifies it and takes what is polled and 
       return { status: answer.status, text: answer.body === undefined ? '' : JSON.stringify(answer.body) };
     };
     const box = open.store.signalBox();
-    const parts = { transmitters: () => list, box, secretOf: () => 'of jamf', clock: systemClock, log: silent };
+    const parts = { transmitters: () => list, box, secretOf: async () => 'of jamf', clock: systemClock, log: silent };
     const readKeys = async () => (await ask(`${ISSUER}/.well-known/jwks.json`, { method: 'GET', headers: {} })).text;
     const receiving = new SignalReceiver({ ...parts, reader: open.store, readKeys, arrived: () => {} });
     const poller = new Poller({ ...parts, receiving, ask, newState: () => 'a state of ours' });

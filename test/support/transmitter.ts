@@ -133,7 +133,7 @@ export function receiverOf(
     box: store.signalBox(),
     reader: store,
     readKeys: async () => JSON.stringify({ keys: [own.key.publicKey] }),
-    secretOf: () => 'a secret of theirs',
+    secretOf: async () => 'a secret of theirs',
     clock,
     log: silent,
     arrived: () => {},

@@ -1,13 +1,12 @@
 // Builds what receives signals: the receiver, the loops that poll and watch streams. In: a composition, and what is woken by new signals. Out: both. INVARIANT: only
 // hosts of TRUSTWARD_SIGNAL_HOSTS are asked, through the network guard of webhooks, and secrets and keys are files of one folder, or variables named SIGNAL_….
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { AppError, lineOf } from '../../domain/errors.ts';
 import { guardsOf } from '../../domain/guards.ts';
 import type { SecretPlace } from '../../domain/secrets.ts';
 import type { SignalReceiving, Transmitter } from '../../domain/signal.ts';
 import { type Asked, Poller } from '../../signals/poller.ts';
 import { Receiver } from '../../signals/receiver.ts';
+import { textBelow } from '../../sources/read-file.ts';
 import { askChecked } from '../notify/settings.ts';
 import { newSecret } from '../system/ids.ts';
 import type { Composition } from './compose.ts';
@@ -50,18 +49,20 @@ export function composeSignals(
     }
   };
   const secrets = new Map<string, { secret: string | undefined; atMs: number }>();
-  const secretOf = (place: SecretPlace): string | undefined => {
+  const secretOf = async (place: SecretPlace): Promise<string | undefined> => {
     const key = JSON.stringify(place);
     const known = secrets.get(key);
     if (known && clock.monotonicMs() - known.atMs < SECRET_KEPT_MS) return known.secret;
     const secret =
-      'env' in place ? settings.variable(place.env) : fileText(settings.folder, place.file)?.split('\n')[0]?.trim();
+      'env' in place
+        ? settings.variable(place.env)
+        : (await fileText(settings.folder, place.file))?.split('\n')[0]?.trim();
     secrets.set(key, { secret, atMs: clock.monotonicMs() });
     return secret;
   };
   const readKeys = async ({ name, issuer, jwks }: Transmitter): Promise<string> => {
     if (jwks && 'file' in jwks) {
-      const text = fileText(settings.folder, jwks.file);
+      const text = await fileText(settings.folder, jwks.file);
       if (text !== undefined) return text;
       throw new AppError('config', `the keys of \`${name}\` cannot be read: \`${jwks.file}\` in TRUSTWARD_SIGNALS`);
     }
@@ -82,11 +83,7 @@ function isAmong(hosts: readonly string[], { hostname, host }: URL): boolean {
   return hosts.includes(hostname) || hosts.includes(host);
 }
 
-function fileText(dir: string | undefined, file: string): string | undefined {
-  if (dir === undefined) return undefined;
-  try {
-    return readFileSync(join(dir, file), 'utf8');
-  } catch {
-    return undefined;
-  }
+/** Only a regular file below the folder: one that leads out of it or never ends is none. */
+async function fileText(folder: string | undefined, file: string): Promise<string | undefined> {
+  return folder === undefined ? undefined : textBelow(folder, file, JWKS_BYTES_MAX).catch(() => undefined);
 }
