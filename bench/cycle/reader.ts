@@ -54,7 +54,10 @@ async function cycle(): Promise<void> {
   const { engine } = composed;
   const run = await runCycle(engine, { mode: 'dry-run', trigger: 'command', rules: undefined, waitForDoubts: false });
   const record = await engine.store.run(run.id);
-  matches = record?.findings?.tallies.reduce((sum, tally) => sum + tally.match, 0) ?? 0;
+  const tallies = record?.findings?.tallies ?? [];
+  matches = tallies.reduce((sum, tally) => sum + tally.match, 0);
+  const isDeaf = (tally: (typeof tallies)[number]) => tally.rule.startsWith('bench-given') && tally.unknown > 0;
+  if (tallies.some(isDeaf)) throw new Error('the source of facts was not read: this bench measures nothing');
 }
 
 const agent = new Agent({ connections: CONCURRENCY });

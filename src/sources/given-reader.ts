@@ -29,6 +29,8 @@ interface Parts {
 }
 
 const LOOK_EVERY_MS = 1_000;
+/** A file that is being written for longer than so many looks is not waited for. */
+const LOOKS_AT_WRITTEN = 30;
 const SECRET_BYTES_MAX = 65_536;
 /** A table of at least this many rows that loses more than half of them may be cut. */
 const SHRUNK_ROWS_MIN = 20;
@@ -53,7 +55,7 @@ export class GivenReader {
           .forgetOthers(due)
           .catch((error) => log.warn({}, `old tables of sources: ${lineOf(error)}`));
       now = due;
-      const one = this.readDue(due, signal);
+      const one = this.readDue(due, signal).then(() => {});
       reading.add(one);
       void one.finally(() => reading.delete(one));
       await clock.sleep(LOOK_EVERY_MS, signal).catch(() => {}); // being stopped
@@ -61,24 +63,34 @@ export class GivenReader {
     await Promise.all(reading);
   }
 
-  /** Reads those that are due, at the same time. Never rejects. */
-  async readDue(sources: readonly GivenSource[], signal: AbortSignal): Promise<void> {
+  /** As `readDue`, for who does not come again: files that are being written are waited for, half a minute. Never rejects. */
+  async readSettled(sources: readonly GivenSource[], signal: AbortSignal): Promise<void> {
+    for (let looks = 0; looks < LOOKS_AT_WRITTEN && !signal.aborted; looks += 1) {
+      if (!(await this.readDue(sources, signal))) return;
+      await this.parts.clock.sleep(LOOK_EVERY_MS, signal).catch(() => {}); // being stopped
+    }
+  }
+
+  /** Reads those that are due, at the same time. Never rejects. True: a file is being written, and is read later. */
+  async readDue(sources: readonly GivenSource[], signal: AbortSignal): Promise<boolean> {
     const idle = sources.filter(({ name }) => !this.underWay.has(name));
-    await Promise.all(
+    const later = await Promise.all(
       idle.map(async (source) => {
         this.underWay.add(source.name);
         try {
-          await this.readOne(source, signal);
+          return (await this.readOne(source, signal)) === 'later';
         } catch (error) {
           this.parts.log.error(
             { source: source.name },
             `the source \`${source.name}\` could not be kept: ${lineOf(error)}`,
           );
+          return false;
         } finally {
           this.underWay.delete(source.name);
         }
       }),
     );
+    return later.includes(true);
   }
 
   /** What needs a person: a source that failed at two readings, or whose data is too old; and for a day, that this is over. */
@@ -104,7 +116,7 @@ export class GivenReader {
     return alerts;
   }
 
-  private async readOne(source: GivenSource, signal: AbortSignal): Promise<void> {
+  private async readOne(source: GivenSource, signal: AbortSignal): Promise<'later' | undefined> {
     const { tables, clock, log } = this.parts;
     const [standing, nowMs] = [await tables.standing(source), clock.nowMs()];
     const { table: kept, mark: known, back } = standing;
@@ -118,11 +130,15 @@ export class GivenReader {
       const sink = new TableBuilder(source, isText(source));
       const mark = kept && known;
       const read = await this.read(source, { mark, nowMs, signal }, sink);
-      if (read === 'later') return void this.looked.delete(source.name);
+      if (read === 'later') {
+        this.looked.delete(source.name);
+        return read;
+      }
       const over = { ...before, ...backOf(standing, nowMs) };
       if (kept && (read === 'unchanged' || 'unchangedAtMs' in read)) {
         const atMs = read === 'unchanged' ? kept.atMs : read.unchangedAtMs;
-        return await tables.keep(source, { ...over, mark, table: { ...kept, atMs, readAt: nowMs } });
+        await tables.keep(source, { ...over, mark, table: { ...kept, atMs, readAt: nowMs } });
+        return;
       }
       if (read === 'unchanged' || 'unchangedAtMs' in read)
         throw unusable('it answers that nothing changed, and was not read before');

@@ -142,6 +142,17 @@ describe('CSV', () => {
     expect(rowsOf(await place.read(csv))).toEqual({ c02a: ADA });
   });
 
+  it('being written is waited for by a run that does not come again', async () => {
+    const place = world();
+    place.put('fleet.csv', HEAD + ROW, 500);
+    place.onSleep = () => {
+      place.nowMs += 600;
+    };
+    await place.reader.readSettled([csv], new AbortController().signal);
+    expect(rowsOf(await place.read(csv))).toEqual({ c02a: ADA });
+    expect(place.nowMs).toBe(NOW + 600);
+  });
+
   it('that comes, changes or is mended is read at once, one that stays wrong only when it is due', async () => {
     const place = world();
     expect((await place.read(csv)).fault?.text).toContain('ENOENT');

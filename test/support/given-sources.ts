@@ -24,6 +24,8 @@ export function sourcesIn(yaml: string): GivenSource[] {
 export interface World {
   folder: string;
   nowMs: number;
+  /** What happens while it sleeps, which takes no time otherwise. */
+  onSleep?: () => void;
   logged: string[];
   reader: GivenReader;
   /** A file below the folder, written so long ago. */
@@ -56,7 +58,7 @@ export function world(access: Partial<SourceAccess> = {}, at?: { data: string; k
         addressesOf: publicAddressesOf,
         ...access,
       },
-      clock: { ...systemClock, nowMs: () => one.nowMs },
+      clock: { ...systemClock, nowMs: () => one.nowMs, sleep: async () => one.onSleep?.() },
       log: { info: log, warn: log, error: log, debug: log },
     }),
     put: (name, content, agoMs = 60_000) => {

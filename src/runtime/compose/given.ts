@@ -16,7 +16,7 @@ export interface Given {
   facts: GivenFacts;
   /** What runs join to their records. */
   gate: GivenGate;
-  /** Reads those that are due. Never rejects. */
+  /** Reads those that are due, before a run or a job that does not come again. Never rejects. */
   readDue(signal: AbortSignal): Promise<void>;
   /** The same until `signal` aborts. */
   untilEnding(signal: AbortSignal): Promise<void>;
@@ -34,7 +34,7 @@ export function composeGiven(
   return {
     facts: tables,
     gate: new GivenGate(tables),
-    readDue: (signal) => reader.readDue(sources(), signal),
+    readDue: (signal) => reader.readSettled(sources(), signal),
     untilEnding: (signal) => reader.untilEnding(sources, signal),
     alerts: () => reader.alerts(sources()),
   };
