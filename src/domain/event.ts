@@ -24,6 +24,13 @@ export interface TrustEvent {
   body: Facts;
 }
 
+/** What ids of signals begin with. INVARIANT: no id of the platform's log does, which whoever may submit events can choose. */
+export const SIGNAL_ID = 'set:';
+
+export function platformEventId(id: string): string {
+  return id.startsWith(SIGNAL_ID) ? `platform:${id}` : id;
+}
+
 /**
  * What the event log names somebody else than Trustward did to a target: evidence, not a state. Anybody who may submit events can forge
  * it, so it only ever ends what Trustward claims.

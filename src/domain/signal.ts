@@ -266,6 +266,6 @@ export interface SignalReceiving {
   receive(
     name: string,
     text: string,
-    from: { authorization?: string | undefined; type?: string | undefined },
+    from: { authorization?: string | undefined; type?: string | undefined; address?: string | undefined },
   ): Promise<SignalAnswer>;
 }

@@ -326,7 +326,7 @@ export class Poller {
     const { status, text } = await this.parts.ask(address, {
       method,
       headers: {
-        ...(body && { 'Content-Type': 'application/json' }),
+        ...(body && { 'Content-Type': 'application/json', 'Content-Language': 'en' }),
         ...(secret && { Authorization: `Bearer ${secret}` }),
       },
       ...(body && { body: JSON.stringify(body) }),

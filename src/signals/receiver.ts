@@ -3,7 +3,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { giveWay } from '../base/turns.ts';
 import { lineOf } from '../domain/errors.ts';
-import type { TrustEvent } from '../domain/event.ts';
+import { SIGNAL_ID, type TrustEvent } from '../domain/event.ts';
 import { type Facts, isFacts, ownText } from '../domain/facts.ts';
 import type { IdentityReader } from '../domain/identity.ts';
 import type { Clock, Log } from '../domain/ports.ts';
@@ -23,7 +23,7 @@ import {
   VERIFICATION_EVENT,
   type VerifiedSet,
 } from '../domain/signal.ts';
-import { KeysNotYet, SET_TYPE, SKEW_MS, TransmitterKeys, verifySet } from './set.ts';
+import { NotYet, SET_TYPE, type SetChecks, SKEW_MS, TransmitterKeys, verifySet } from './set.ts';
 import { namesOf } from './subject-names.ts';
 
 export interface ReceiverParts {
@@ -41,7 +41,7 @@ export interface ReceiverParts {
   arrived(): void;
 }
 
-/** Signatures checked at a time, and SETs that wait for that or for their commit. */
+/** Signatures checked at a time, SETs that wait for that, and those of one transmitter that wait for their commit. */
 const VERIFYING_MAX = 8;
 const WAITING_MAX = 2_000;
 const COMMITTED_AT_ONCE = 500;
@@ -60,14 +60,14 @@ interface Waiting {
 
 export class Receiver implements SignalReceiving {
   private readonly inlets = new Map<string, { of: string; inlet: Inlet }>();
-  private readonly places = { verifying: 0, waiting: [] as (() => void)[] };
+  private readonly turns = new Turns();
 
   constructor(private readonly parts: ReceiverParts) {}
 
   async receive(
     name: string,
     text: string,
-    { authorization, type = '' }: Parameters<SignalReceiving['receive']>[2],
+    { authorization, type = '', address = '' }: Parameters<SignalReceiving['receive']>[2],
   ): Promise<SignalAnswer> {
     const transmitter = this.parts.transmitters().find((one) => one.name === name && one.delivery.method === 'push');
     if (!transmitter) return { status: 404, ...NO_TRANSMITTER };
@@ -80,26 +80,26 @@ export class Receiver implements SignalReceiving {
       inlet.count('form');
       return refusal(400, 'invalid_request', `the content type must be application/${SET_TYPE}`);
     }
-    const taken = await this.take(transmitter, text);
+    const taken = await this.take(transmitter, text, address);
     if (taken === 'committed') return { status: 202 };
     if ('later' in taken) return { status: 503, retryAfterS: Math.max(1, Math.ceil(taken.later / 1_000)) };
     return refusal(400, taken.refused.err, taken.refused.description);
   }
 
-  /** Never rejects. */
-  async take(transmitter: Transmitter, text: string): Promise<Taken> {
+  /** `from`: who shares a turn with others from there; of what was polled, its transmitter. Never rejects. */
+  async take(transmitter: Transmitter, text: string, from = transmitter.name): Promise<Taken> {
     const inlet = this.inletOf(transmitter);
-    if (inlet.isFull() || this.places.waiting.length >= WAITING_MAX) return { later: RETRY_S * 1_000 };
+    if (inlet.isFull()) return { later: RETRY_S * 1_000 };
     try {
-      const verdict = await this.inTurn(() => inlet.verify(text));
+      const verdict = await inlet.verify(text, (check) => this.turns.take(from, check));
       if ('refused' in verdict) {
         inlet.count(verdict.refused.reason);
         return verdict;
       }
       return await inlet.commit(verdict.set);
     } catch (error) {
-      const later = error instanceof KeysNotYet ? error.retryAfterMs : RETRY_S * 1_000;
-      if (!(error instanceof KeysNotYet)) inlet.failed(error);
+      const later = error instanceof NotYet ? error.retryAfterMs : RETRY_S * 1_000;
+      if (!(error instanceof NotYet)) inlet.failed(error);
       return { later };
     }
   }
@@ -132,18 +132,53 @@ export class Receiver implements SignalReceiving {
     this.inlets.set(name, { of, inlet });
     return inlet;
   }
+}
 
-  private async inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const { places } = this;
-    if (places.verifying >= VERIFYING_MAX) await new Promise<void>((resolve) => places.waiting.push(resolve));
-    else places.verifying += 1;
+/** INVARIANT: senders take turns, and what is too much leaves the one who has most waiting: a flood from one address keeps no other out. */
+class Turns {
+  private underWay = 0;
+  private waiting = 0;
+  /** By sender, who is next first. */
+  private readonly lines = new Map<string, ((isTurn: boolean) => void)[]>();
+
+  /** Errors: NotYet, and those of the work. */
+  async take<T>(sender: string, work: () => Promise<T>): Promise<T> {
+    if (this.underWay < VERIFYING_MAX) this.underWay += 1;
+    else if (!(await this.turn(sender))) throw new NotYet();
     try {
       return await work();
     } finally {
-      const next = places.waiting.shift();
-      if (next) next();
-      else places.verifying -= 1;
+      this.pass();
     }
+  }
+
+  private turn(sender: string): Promise<boolean> {
+    return new Promise((resolve) => {
+      const line = this.lines.get(sender) ?? [];
+      line.push(resolve);
+      this.lines.set(sender, line);
+      this.waiting += 1;
+      if (this.waiting <= WAITING_MAX) return;
+      const [most, longest] = [...this.lines].reduce((top, one) => (one[1].length >= top[1].length ? one : top));
+      longest.pop()?.(false);
+      if (longest.length === 0) this.lines.delete(most);
+      this.waiting -= 1;
+    });
+  }
+
+  private pass(): void {
+    const [first] = this.lines;
+    if (!first) {
+      this.underWay -= 1;
+      return;
+    }
+    const [sender, line] = first;
+    const next = line.shift();
+    // The others come first.
+    this.lines.delete(sender);
+    if (line.length > 0) this.lines.set(sender, line);
+    this.waiting -= 1;
+    next?.(true);
   }
 }
 
@@ -180,10 +215,10 @@ class Inlet {
     return this.waiting.length >= WAITING_MAX || this.parts.clock.monotonicMs() < this.fullUntilMs;
   }
 
-  async verify(text: string): ReturnType<typeof verifySet> {
+  async verify(text: string, inTurn: SetChecks['inTurn']): ReturnType<typeof verifySet> {
     const { issuer, audience, oldestMs } = this.transmitter;
     const nowMs = this.parts.clock.nowMs();
-    return verifySet(text, { issuer, audience, oldestMs, nowMs, keys: this.keys });
+    return verifySet(text, { issuer, audience, oldestMs, nowMs, keys: this.keys, inTurn });
   }
 
   /** The log has a fault once, until another one comes. */
@@ -284,7 +319,7 @@ class Inlet {
     const { name: transmitter } = this.transmitter;
     const { value } = eventWithoutSecrets({ ...body, sub_id: subject, ...(txn !== undefined && { txn }) });
     return {
-      id: `set:${transmitter}:${jti}`,
+      id: `${SIGNAL_ID}${transmitter}:${jti}`,
       transmitter,
       createdAtMs: happenedAtMs,
       ...names,
@@ -321,6 +356,9 @@ class StreamChange {
   /** Why it is refused; undefined: it is not. */
   accept(set: VerifiedSet): SetRefusal | undefined {
     if (!this.state || !isOfStream(set)) return undefined;
+    const { id } = this.state;
+    if (id !== undefined && (ownText(set.subject, 'format') !== 'opaque' || ownText(set.subject, 'id') !== id))
+      return { reason: 'subject', err: 'invalid_request', description: 'the event is about another stream' };
     return set.event === VERIFICATION_EVENT ? this.verified(set, this.state) : this.updated(set, this.state);
   }
 

@@ -37,6 +37,8 @@ export interface SetChecks {
   keys: Pick<TransmitterKeys, 'keysFor'>;
   nowMs: number;
   oldestMs?: number | undefined;
+  /** Checking a signature waits for its turn. Absent: at once. */
+  inTurn?: (<T>(check: () => Promise<T>) => Promise<T>) | undefined;
 }
 
 export type SetVerdict = { set: VerifiedSet } | { refused: SetRefusal };
@@ -51,12 +53,15 @@ function refuse(reason: SetRefusalReason, description: string, err: SetErrorCode
   throw new Refused({ reason, err, description });
 }
 
-/** Errors: those of reading the keys, which say nothing about the SET: it can be sent again. */
+/** Errors: NotYet, and those of reading the keys, which say nothing about the SET: it can be sent again. */
 export async function verifySet(text: string, checks: SetChecks): Promise<SetVerdict> {
   try {
     const { header, claims } = partsOf(text);
     const set = setOf(claims, checks);
-    await demandSignature(text, header, checks.keys);
+    // Keys that are waited for hold up nobody's turn.
+    const keys = await checks.keys.keysFor(header);
+    const check = () => demandSignature(text, keys);
+    await (checks.inTurn?.(check) ?? check());
     return { set };
   } catch (error) {
     if (error instanceof Refused) return { refused: error.refusal };
@@ -102,9 +107,8 @@ function decoded(part: string): Facts | undefined {
   }
 }
 
-async function demandSignature(text: string, header: JWTHeaderParameters, keys: SetChecks['keys']): Promise<void> {
+async function demandSignature(text: string, candidates: readonly CryptoKey[]): Promise<void> {
   const jose = await import('jose');
-  const candidates = await keys.keysFor(header);
   if (candidates.length === 0) refuse('key', 'the transmitter has no key that the SET names', 'invalid_key');
   for (const key of candidates) {
     try {
@@ -140,7 +144,7 @@ function setOf(claims: Facts, { issuer, audience, nowMs, oldestMs = OLDEST_MS }:
   const body = own(events, event);
   if (!isFacts(body) || event.length > NAME_MAX)
     refuse('claims', 'the event must be an object, by an address as its name');
-  const subject = own(claims, 'sub_id');
+  const subject = subjectOf(own(claims, 'sub_id') ?? own(body, 'subject'));
   const fault = subjectFault(subject, '`sub_id`', true);
   if (fault !== undefined) refuse('subject', fault);
   const happenedAtMs = happenedAt(body, claims, issuedAtMs);
@@ -161,6 +165,23 @@ function happenedAt(body: Facts, claims: Facts, issuedAtMs: number): number {
       ? Math.round(written)
       : undefined;
   return timeOf(written) ?? inMs ?? timeOf(own(claims, 'toe')) ?? issuedAtMs;
+}
+
+/**
+ * Transmitters of before the standards were final, Google among them, have the subject in the event, its format as `subject_type` with hyphens, and none for
+ * a complex one. What they mean is what counts from here on.
+ */
+function subjectOf(given: Fact | undefined): Fact | undefined {
+  if (!isFacts(given) || Object.hasOwn(given, 'format')) return given;
+  const { subject_type: type, ...members } = given;
+  if (typeof type === 'string') return { ...members, format: type.replaceAll('-', '_') };
+  const parts = COMPLEX_MEMBERS.filter((member) => Object.hasOwn(given, member));
+  if (parts.length === 0) return given;
+  return {
+    ...given,
+    format: 'complex',
+    ...Object.fromEntries(parts.map((one) => [one, subjectOf(given[one]) as Fact])),
+  };
 }
 
 /** Why it is no subject of RFC 9493 or SSF 1.0; undefined: it is one. Formats that nobody knows are subjects that nobody has. */
@@ -196,11 +217,14 @@ function subjectFault(subject: Fact | undefined, where: string, isTop: boolean):
 const AGAIN_MS = 60_000;
 const KNOWN_MS = 3_600_000;
 const KEYS_MAX = 100;
+/** Of one reading. */
+const AWAITING_MAX = 500;
+const BUSY_MS = 5_000;
 
-/** Asked for a key too early after the last reading: what it is for can be sent again. */
-export class KeysNotYet extends Error {
-  constructor(readonly retryAfterMs: number) {
-    super('the keys of the transmitter were read a moment ago');
+/** It cannot be checked now, and can be sent again. */
+export class NotYet extends Error {
+  constructor(readonly retryAfterMs: number = BUSY_MS) {
+    super('the SET cannot be checked now');
   }
 }
 
@@ -209,6 +233,7 @@ export class TransmitterKeys {
   private known: { keys: JWK[]; atMs: number } | undefined;
   private triedAtMs = Number.NEGATIVE_INFINITY;
   private reading: Promise<void> | undefined;
+  private awaiting = 0;
 
   /** `read`: the text of the JWKS. */
   constructor(
@@ -216,7 +241,7 @@ export class TransmitterKeys {
     private readonly clock: Pick<Clock, 'monotonicMs'>,
   ) {}
 
-  /** Those that may have signed it. Errors: KeysNotYet, and those of reading. */
+  /** Those that may have signed it. Errors: NotYet, and those of reading. */
   async keysFor(header: JWTHeaderParameters): Promise<CryptoKey[]> {
     const before = this.known;
     let fault: unknown;
@@ -242,11 +267,15 @@ export class TransmitterKeys {
   }
 
   private async readAgain(): Promise<void> {
-    if (!this.reading && !this.mayRead()) throw new KeysNotYet(AGAIN_MS - (this.clock.monotonicMs() - this.triedAtMs));
+    if (!this.reading && !this.mayRead()) throw new NotYet(AGAIN_MS - (this.clock.monotonicMs() - this.triedAtMs));
     this.reading ??= this.readNow().finally(() => {
       this.reading = undefined;
     });
-    await this.reading;
+    if (this.awaiting >= AWAITING_MAX) throw new NotYet();
+    this.awaiting += 1;
+    await this.reading.finally(() => {
+      this.awaiting -= 1;
+    });
   }
 
   private async readNow(): Promise<void> {

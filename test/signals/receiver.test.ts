@@ -11,9 +11,11 @@ import {
   type Transmitter,
   VERIFICATION_EVENT,
 } from '../../src/domain/signal.ts';
+import { readEvent } from '../../src/engine/pull/pull-events.ts';
 import { Poller } from '../../src/signals/poller.ts';
 import type { Receiver } from '../../src/signals/receiver.ts';
 import { silent } from '../support/engine-on-platform.ts';
+import { FakeClock } from '../support/platform.ts';
 import { databases, type OpenedStore } from '../support/stores.ts';
 import { type Idp, idp, receiverOf, startIdp } from '../support/transmitter.ts';
 
@@ -87,6 +89,26 @@ describe.each(databases())('signals in $name', (database) => {
     expect(await stored()).toEqual([]);
     expect((await open.store.figures()).transmitters).toMatchObject([
       { name: 'idp', contactAt: open.clock.now, counts: { accepted: 1, repeated: 3, unknown: 1 } },
+    ]);
+  });
+
+  it('one whose id an event of the platform has taken before or after it is an event as well', async () => {
+    const submitted = (id: string) => {
+      const read = readEvent({ id, created_at: open.clock.now }, new Set());
+      return open.store.observeEvents({ events: read.ok ? [read.event] : [], coverage: undefined, forgetBeforeMs: 0 });
+    };
+    await submitted('set:idp:one');
+    for (const jti of ['one', 'two']) expect(await push(await own.set(jti))).toEqual({ status: 202 });
+    await takeUp();
+    await submitted('set:idp:two');
+    const events = [];
+    for await (const batch of open.store.events(0))
+      events.push(...batch.map(({ id, transmitter }) => [transmitter, id]));
+    expect(events.sort()).toEqual([
+      [undefined, 'platform:set:idp:one'],
+      [undefined, 'platform:set:idp:two'],
+      ['idp', 'set:idp:one'],
+      ['idp', 'set:idp:two'],
     ]);
   });
 
@@ -364,7 +386,16 @@ describe.each(databases())('signals in $name', (database) => {
       await poller.once();
       expect((await state())?.known).toMatchObject({ fromMs: open.clock.now, toMs: open.clock.now });
       const updated = { [STREAM_UPDATED_EVENT]: { status: 'disabled' } };
-      own.queue.set('u', await own.set('u', { events: updated }));
+      own.queue.set('of another', await own.set('of another', { events: updated }));
+      await poller.once();
+      expect([(await state())?.stream?.status, own.setErrs['of another']]).toMatchObject([
+        'enabled',
+        { err: 'invalid_request' },
+      ]);
+      own.queue.set(
+        'u',
+        await own.set('u', { sub_id: { format: 'opaque', id: own.stream.id as string }, events: updated }),
+      );
       await poller.once();
       expect((await state())?.stream?.status).toBe('disabled');
       own.stream.status = 'disabled';
@@ -382,6 +413,50 @@ describe.each(databases())('signals in $name', (database) => {
       expect((await state())?.stream?.fault?.text).toMatch(/status 404/);
       expect(own.stream.id).toBeUndefined();
     });
+  });
+});
+
+describe('a flood of forged SETs', () => {
+  const box = { receive: async () => ({ repeated: 0, waiting: 0 }), states: async () => [] };
+  const flooded = async (again?: Promise<void>) => {
+    const clock = new FakeClock();
+    const own = await startIdp(clock);
+    let reads = 0;
+    const readKeys = async () => {
+      if (reads++ > 0) await again;
+      return JSON.stringify({ keys: [own.key.publicKey] });
+    };
+    const store = { signalBox: () => box, identitiesNamed: async () => [] };
+    const receiver = receiverOf(store, own, clock, { list: [idp()], readKeys });
+    const push = async (text: string, address: string) =>
+      (await receiver.receive('idp', text, { ...TYPE, address })).status;
+    expect(await push(await own.set('first'), '192.0.2.7')).toBe(202);
+    return { own, push, clock };
+  };
+  const counted = (statuses: number[], ...of: number[]) =>
+    of.map((status) => statuses.filter((one) => one === status).length);
+
+  it('from one address leaves another its turn, and what is too much of it waits for later', async () => {
+    const { own, push } = await flooded();
+    const forged = `${(await own.set('forged')).slice(0, -8)}AAAAAAAA`;
+    const answered: number[] = [];
+    const flood = Array.from({ length: 5_000 }, async () => answered.push(await push(forged, '198.51.100.1')));
+    expect(await push(await own.set('genuine'), '192.0.2.7')).toBe(202);
+    expect(counted(answered, 400)[0]).toBeLessThan(200);
+    await Promise.all(flood);
+    expect(counted(answered, 400, 503)).toEqual([2_007, 2_993]);
+  });
+
+  it('that makes keys be read holds up nobody whose key is known', async () => {
+    const reading = Promise.withResolvers<void>();
+    const { own, push, clock } = await flooded(reading.promise);
+    clock.pass(MINUTE_MS);
+    const head = Buffer.from(JSON.stringify({ alg: own.key.alg, kid: 'unknown', typ: 'secevent+jwt' }));
+    const unknown = (await own.set('unknown')).replace(/^[^.]+/, head.toString('base64url'));
+    const flood = Array.from({ length: 600 }, () => push(unknown, '198.51.100.1'));
+    expect(await push(await own.set('genuine'), '192.0.2.7')).toBe(202);
+    reading.resolve();
+    expect(counted(await Promise.all(flood), 400, 503)).toEqual([500, 100]);
   });
 });
 

@@ -12,7 +12,7 @@ import {
   VERIFICATION_EVENT,
 } from '../../src/domain/signal.ts';
 import {
-  KeysNotYet,
+  NotYet,
   readSigningKey,
   type SetVerdict,
   type SigningKey,
@@ -202,7 +202,7 @@ describe('the keys of a transmitter', () => {
     expect(await ask(first)).toHaveProperty('set');
     state.published = [second];
     time.now = 59_999;
-    await expect(ask(second)).rejects.toThrow(KeysNotYet);
+    await expect(ask(second)).rejects.toThrow(NotYet);
     time.now = 60_000;
     expect(await Promise.all([ask(second), ask(second), ask(second)])).toMatchObject([
       { set: {} },

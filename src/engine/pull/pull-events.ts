@@ -4,7 +4,7 @@
 import { canonicalJson } from '../../base/json.ts';
 import { clip, NAME_MAX } from '../../base/text.ts';
 import { AppError, lineOf } from '../../domain/errors.ts';
-import type { TrustEvent } from '../../domain/event.ts';
+import { platformEventId, type TrustEvent } from '../../domain/event.ts';
 import { type Fact, type Facts, isFacts, own, ownText } from '../../domain/facts.ts';
 import type { Api, Clock } from '../../domain/ports.ts';
 import { eventWithoutSecrets } from '../../domain/secrets.ts';
@@ -21,7 +21,7 @@ type ReadEvent = { ok: true; event: TrustEvent } | { ok: false; reason: string }
 /** `dropped` receives the names of the secrets in its body, such as `message`: bodies are stored. */
 export function readEvent(value: unknown, dropped: Set<string>): ReadEvent {
   if (!isFacts(value)) return { ok: false, reason: 'not an object' };
-  const id = ownText(value, 'id');
+  const id = idOf(value);
   if (id === undefined || id === '') return { ok: false, reason: 'id is missing or not text' };
   if (isOverlong(id))
     return { ok: false, reason: `id is longer than ${KEPT_NAME_BYTES_MAX} bytes (event ${clip(id, NAME_MAX)})` };
@@ -33,6 +33,11 @@ export function readEvent(value: unknown, dropped: Set<string>): ReadEvent {
     ok: true,
     event: { id, createdAtMs, ...subjectsOf(value), ...kindsOf(value), body: bodyOf(value, dropped) },
   };
+}
+
+function idOf(value: unknown): string | undefined {
+  const id = isFacts(value) ? ownText(value, 'id') : undefined;
+  return id === undefined ? undefined : platformEventId(id);
 }
 
 function subjectsOf(event: Facts) {
@@ -221,8 +226,7 @@ async function claimEvents({ api, fromMs, unlisted }: Search, name: string): Pro
     const query = { serviceName: name, order: 'ASC' as const, afterMs: fromMs, skip: page * PAGE, limit: PAGE };
     const found = await api.events(query);
     for (const value of found) {
-      const id = isFacts(value) ? ownText(value, 'id') : undefined;
-      const event = id === undefined ? undefined : unlisted.get(id);
+      const event = unlisted.get(idOf(value) ?? '');
       if (event === undefined) continue;
       event.serviceName = name;
       unlisted.delete(event.id);
@@ -439,11 +443,10 @@ function continues(
   known: ReadonlyMap<string, number>,
   newestMs: number,
 ): boolean {
-  const idOf = (value: unknown) => (isFacts(value) ? ownText(value, 'id') : undefined) ?? '';
   if (known.size === 0) return true;
   const isNewest =
-    known.get(idOf(first)) === newestMs && own(isFacts(first) ? first : undefined, 'created_at') === newestMs;
-  return isNewest && rest.every((value) => !known.has(idOf(value)));
+    known.get(idOf(first) ?? '') === newestMs && own(isFacts(first) ? first : undefined, 'created_at') === newestMs;
+  return isNewest && rest.every((value) => !known.has(idOf(value) ?? ''));
 }
 
 /** If the server keeps no more events than these, it may have removed what came before them. */

@@ -17,10 +17,12 @@ function endpointWith(answer: SignalAnswer) {
 }
 
 it('a pushed SET goes to its transmitter with what it shows, and 202 has no body', async () => {
-  const { ask, asked } = endpointWith({ status: 202 });
-  const answer = await ask('POST', '/signals/idp', { scope: 'none', text: 'a.b.c', headers: JWT });
+  const { app, asked } = endpointWith({ status: 202 });
+  const incoming = { socket: { remoteAddress: '2001:db8:1:2:3:4:5:6' } };
+  const answer = await app.request('/signals/idp', { method: 'POST', body: 'a.b.c', headers: JWT }, { incoming });
   expect([answer.status, await answer.text()]).toEqual([202, '']);
-  expect(asked).toEqual([['idp', 'a.b.c', { authorization: JWT.authorization, type: JWT['content-type'] }]]);
+  const shown = { authorization: JWT.authorization, type: JWT['content-type'], address: '2001:db8:1:2' };
+  expect(asked).toEqual([['idp', 'a.b.c', shown]]);
 });
 
 it('a refusal is JSON with its code, and what can be sent again is 503 without one', async () => {

@@ -1,6 +1,7 @@
 // http: where transmitters push signals to (RFC 8935). In: a body that is one SET, from whoever may be anybody. Out: 202 once it is committed, an error as the RFC
 // has it, or 503: it can be sent again. No session and no token of ours counts here.
 import type { SignalReceiving } from '../../../domain/signal.ts';
+import { networkOf } from '../deps.ts';
 import { type Ctx, param, type Route, readBodyText } from '../route.ts';
 
 /** A path of one transmitter, as apps know it. */
@@ -18,7 +19,8 @@ export function signalRoute(receiving: SignalReceiving): Route {
 async function answered(context: Ctx, receiving: SignalReceiving): Promise<Response> {
   const text = await readBodyText(context);
   const { req } = context;
-  const from = { authorization: req.header('authorization'), type: req.header('content-type') };
+  const address = networkOf(context.env?.incoming?.socket?.remoteAddress ?? '');
+  const from = { authorization: req.header('authorization'), type: req.header('content-type'), address };
   const answer = await receiving.receive(param(context, 'name'), text, from);
   const headers: Record<string, string> = { 'Cache-Control': 'no-store' };
   if (answer.status === 202) return new Response(null, { status: 202, headers });
