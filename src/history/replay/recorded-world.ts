@@ -6,7 +6,7 @@ import { giveWay } from '../../base/turns.ts';
 import type { KnownTraits } from '../../domain/action.ts';
 import { AppError } from '../../domain/errors.ts';
 import { type Exemption, isInForce } from '../../domain/exemption.ts';
-import { type Facts, ownTexts } from '../../domain/facts.ts';
+import { type Facts, ownText, ownTexts } from '../../domain/facts.ts';
 import type { Guards } from '../../domain/guards.ts';
 import type { FactChange } from '../../domain/look-back.ts';
 import {
@@ -98,7 +98,7 @@ export class RecordedWorld {
     if (frame.part) this.hideUnjoined(frame.part);
   }
 
-  /** A look finds by itself who is joined to its subjects: others, of before, are not there for it. */
+  /** A look finds by itself who is joined to its subjects, and who shares their serial numbers: others, of before, are not there for it. */
   private hideUnjoined({ read, joined }: RecordedPart): void {
     if (!joined) return;
     const { device, user } = this.kinds;
@@ -108,7 +108,10 @@ export class RecordedWorld {
       const others =
         kind === 'user'
           ? (ownTexts(record, 'SerialNumbers') ?? []).flatMap((serial) => [...device.bySerial.of(serial)])
-          : (ownTexts(record, 'Emails') ?? []).flatMap((email) => [...user.byEmail.of(email.toLowerCase())]);
+          : [
+              ...(ownTexts(record, 'Emails') ?? []).flatMap((email) => [...user.byEmail.of(email.toLowerCase())]),
+              ...(kind === 'device' ? device.bySerial.of(ownText(record, 'SerialNumber') ?? '') : []),
+            ];
       for (const { kind: other, id: otherId } of others) {
         if (found.has(keyOf({ kind: other, id: otherId }))) continue;
         this.kinds[other].keep([otherId]);

@@ -330,6 +330,25 @@ describe('a replay as it was', () => {
     await on.close();
   });
 
+  it('knows the devices of a serial number as a look found them, also one that took the place of another', async () => {
+    const on = startOnPlatform({
+      rules: [banRule()],
+      settings: (settings) => ({ ...settings, decide: { ...settings.decide, serialDevicesMax: 1 } }),
+    });
+    const history = new MemoryHistory(on.store);
+    on.engine.history = history;
+    for (let number = 1; number <= 4; number += 1) on.platform.addDevice(`d${number}`);
+    await on.run();
+    on.clock.pass(MINUTE);
+    on.platform.devices.delete('d1');
+    on.platform.addDevice('d9', { SerialNumber: 'S-d1' });
+    on.platform.compromised('d9', 'TRUE');
+    addEvent(on, 'd9', { user_principal: { device: { id: 'd9', serial_number: 'S-d1' } } });
+    expect(await lookOn(on)).toMatchObject({ result: 'acted' });
+    expect((await replayed(history)).differences).toEqual([]);
+    await on.close();
+  });
+
   it('ends at once when it is stopped', async () => {
     const { history, on } = await lived(1, 3);
     const signal = AbortSignal.abort();
