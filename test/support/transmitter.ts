@@ -2,12 +2,12 @@
 // stream. In: what a test queues. Out: a transmitter as `signals.yaml` has it, and answers to requests.
 import { generateKeyPairSync } from 'node:crypto';
 import type { Facts } from '../../src/domain/facts.ts';
+import type { Clock } from '../../src/domain/ports.ts';
 import { SIGNAL_EVENTS, type SignalBox, type Transmitter } from '../../src/domain/signal.ts';
 import type { Asked } from '../../src/signals/poller.ts';
 import { Receiver, type ReceiverParts } from '../../src/signals/receiver.ts';
 import { readSigningKey, type SigningKey, signSet } from '../../src/signals/set.ts';
 import { silent } from './engine-on-platform.ts';
-import type { FakeClock } from './platform.ts';
 
 export const IDP = 'https://idp.example.com/acme';
 export const US = 'https://trustward.example.com';
@@ -35,7 +35,7 @@ export interface Idp {
   ask: Asked;
 }
 
-export async function startIdp(clock: FakeClock): Promise<Idp> {
+export async function startIdp(clock: Pick<Clock, 'nowMs'>): Promise<Idp> {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const key = await readSigningKey(privateKey.export({ type: 'pkcs8', format: 'pem' }) as string);
   const queue = new Map<string, string>();
@@ -125,7 +125,7 @@ function answerOf(
 export function receiverOf(
   store: ReceiverParts['reader'] & { signalBox(): SignalBox },
   own: Idp,
-  clock: FakeClock,
+  clock: ReceiverParts['clock'],
   more: Partial<ReceiverParts> & { list: Transmitter[] },
 ): Receiver {
   return new Receiver({

@@ -62,7 +62,8 @@ const COMMANDS = {
     const as = dice.pick(['retry', 'not-done', 'done'] as const);
     if (open.length > 0) await resolveIntent(engine, dice.pick(open).id, as, PERSON);
   },
-  accept: (engine, _, dice) => acceptSnapshot(engine, dice.pick(['devices', 'users', 'services']), PERSON),
+  accept: (engine, _, dice) =>
+    acceptSnapshot(engine, dice.pick(['devices', 'users', 'services', 'inventory', 'people']), PERSON),
 } satisfies { [command: string]: Command };
 
 async function answer(engine: Engine, _: MonthWorld, dice: Dice): Promise<void> {

@@ -41,6 +41,8 @@ export class MonthPlatform implements Api {
   listed: Listed = {};
   /** Whether an answer had a device with a secret, in a list or by itself. */
   hasShownSecret = false;
+  /** What happens elsewhere while a list is read. */
+  meanwhile = async (): Promise<void> => {};
   mood: { [source in Source]: Mood } = { devices: 'well', users: 'well', services: 'well', events: 'well' };
 
   constructor(
@@ -59,6 +61,7 @@ export class MonthPlatform implements Api {
   }
 
   async *pages(source: 'devices' | 'users'): AsyncIterable<Page> {
+    await this.meanwhile();
     const records = this.noted(source, this.list(source).map(paged));
     for (let from = 0; from === 0 || from < records.length; from += PAGE) {
       this.clock.pass(this.dice.whole(0, 50));
@@ -69,6 +72,7 @@ export class MonthPlatform implements Api {
   }
 
   async *stream(source: 'devices' | 'users' | 'services'): AsyncIterable<unknown[]> {
+    await this.meanwhile();
     const records = this.noted(source, this.list(source));
     this.clock.pass(this.dice.whole(0, 50));
     yield records;

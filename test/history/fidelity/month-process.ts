@@ -11,6 +11,7 @@ import { PLACEHOLDER_SERIALS } from '../../../src/engine/decide/earlier-answers.
 import { EVENT_PULL_DEFAULT } from '../../../src/engine/pull/pull-events.ts';
 import { TRUST_DEFAULT } from '../../../src/engine/pull/trust-gate.ts';
 import type { ActiveRules, Engine } from '../../../src/engine/run/engine.ts';
+import { GivenGate } from '../../../src/engine/run/given.ts';
 import { silenceBefore } from '../../../src/engine/run/pulled-snapshot.ts';
 import { recordedLookBack } from '../../../src/engine/run/reading-needs.ts';
 import { activate } from '../../../src/rules/active/rule-holder.ts';
@@ -23,6 +24,7 @@ import { replaced } from '../../harness/planted-bugs.ts';
 import type { SimClock } from '../../harness/sim-clock.ts';
 import { type Life, mortal } from '../../support/crash.ts';
 import { PRINT_KEY } from '../../support/print-key.ts';
+import type { MonthElsewhere } from './month-elsewhere.ts';
 import type { MonthPlatform } from './month-platform.ts';
 import type { Made } from './what-was-made.ts';
 
@@ -43,6 +45,7 @@ export interface ProcessParts {
   db: SqliteDb;
   clock: SimClock;
   platform: MonthPlatform;
+  elsewhere: MonthElsewhere;
   ids: Ids;
   settings: MonthSettings;
   rules(): readonly LoadedRule[];
@@ -108,6 +111,7 @@ export async function startMonthProcess(parts: ProcessParts, life: Life): Promis
     bindTo: platform.address,
     signal: new AbortController().signal,
     feed: { primed: new WeakSet(), triedMs: 0 },
+    given: new GivenGate(parts.elsewhere),
     ...(history && { history }),
     ...(history && recorded && { lookBack: recordedLookBack(recorded, () => history.settled()) }),
   };

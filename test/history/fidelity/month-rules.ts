@@ -1,9 +1,10 @@
-// fidelity: the rule files of a month, real ones, drawn from a few forms: over records, ages, freshness, events, owners and devices of users. In:
-// dice. Out: loaded rules; and the sets that people's edits make of them.
+// fidelity: the rule files of a month, real ones, drawn from a few forms: over records, ages, freshness, events, owners and devices of users, signals and
+// facts from elsewhere. In: dice. Out: loaded rules; and the sets that people's edits make of them.
 import { ACTIONS } from '../../../src/engine/act/actions.ts';
 import type { LoadedRule } from '../../../src/rules/language/loaded-rule.ts';
-import { parseRule } from '../../../src/rules/load/read-rule.ts';
+import { parseRuleSet } from '../../../src/rules/load/read-rule.ts';
 import type { Dice } from '../../harness/dice.ts';
+import { ELSEWHERE_FILES } from './month-elsewhere.ts';
 import { BUNDLE, TOKENS } from './month-world.ts';
 
 interface Form {
@@ -18,6 +19,7 @@ interface Form {
 
 const LOST = 'declares: { MdmData.Lost: flag }';
 const EXPOSED = 'declares: { Exposed: flag }';
+const REVOKED = '[session-revoked, credential-change]';
 
 /** `N` stands for the number. */
 const FORMS: readonly Form[] = [
@@ -110,6 +112,55 @@ const LOOKING_BACK: readonly Form[] = [
   of('report-moved-user', 'user', '{ changed_within: [Groups, N] }', 'notify', ['6h', '2d']),
 ];
 
+/** Over signals of two transmitters and two tables of facts. */
+const ELSEWHERE: readonly Form[] = [
+  of('ban-revoked', 'device', `{ ">=": [{ signal_count: ${signals('idp', REVOKED)} }, 2] }`, 'ban_device', [
+    '6h',
+    '2d',
+  ]),
+  of('report-revoked', 'user', `{ ">=": [{ signal_count: ${signals('idp', REVOKED)} }, 2] }`, 'notify', ['1d', '6d']),
+  of(
+    'ban-detected',
+    'device',
+    `{ ">=": [{ signal_count: ${signals('edr', '"https://edr.test/detected"', 'where: { ">=": [{ var: level }, 5] }, within: N')} }, 1] }`,
+    'ban_device',
+    ['12h', '3d'],
+  ),
+  of(
+    'ban-not-compliant',
+    'device',
+    `{ "==": [{ last_signal: ${signals('edr', 'device-compliance-change', 'of: current_status, within: N')} }, not-compliant] }`,
+    'ban_device',
+    ['1d', '5d'],
+  ),
+  of(
+    'report-away',
+    'user',
+    '{ ">": [{ since_last_signal: { transmitter: idp, event: session-established, within: 10d } }, N] }',
+    'notify',
+    ['1d', '3d'],
+  ),
+  of('ban-returned', 'device', '{ in: [{ var: $facts.inventory.status }, [lost, N]] }', 'ban_device', [
+    'lost',
+    'returned',
+  ]),
+  of('report-unchecked', 'device', '{ ">": [{ age: { var: $facts.inventory.checked } }, N] }', 'notify', ['1d', '4d']),
+  of('report-unlisted', 'device', '{ "!": { exists: [$facts, inventory, encrypted] } }', 'notify'),
+  of(
+    'ban-of-leaving',
+    'device',
+    '{ some: [{ var: $owners }, { "==": [{ var: $facts.people.state }, leaving] }] }',
+    'ban_device',
+  ),
+  of(
+    'report-risk',
+    'user',
+    `{ and: [{ ">": [{ "??": [{ var: $facts.people.risk }, 3] }, N] }, { ">=": [{ signal_count: ${signals('idp', REVOKED, 'within: 4d')} }, 1] }] }`,
+    'notify',
+    [2, 6],
+  ),
+];
+
 function of(
   id: string,
   subject: Form['subject'],
@@ -125,6 +176,10 @@ function events(severity: string, within: string): string {
   return `{ event_count: { severity: ${severity}, within: ${within} } }`;
 }
 
+function signals(transmitter: string, event: string, more = 'within: N'): string {
+  return `{ transmitter: ${transmitter}, event: ${event}, ${more} }`;
+}
+
 function FRESH(): string {
   return 'fresh: { TrustData.UpdatedAt: 4d }';
 }
@@ -136,14 +191,16 @@ export class MonthRules {
   edits = 0;
   private readonly all: readonly LoadedRule[];
 
-  /** `past`: draws rules that look back; absent: there are none. */
+  /** `elsewhere`: draws rules over signals and facts from elsewhere. `past`: those that look back; absent: there are none. */
   constructor(
     private readonly dice: Dice,
+    elsewhere: Dice,
     past?: Dice,
   ) {
     const chosen = FORMS.filter(() => dice.chance(0.45));
     const plain = (chosen.length > 1 ? chosen : FORMS.slice(0, 4)).map((form) => draw(form, dice));
-    this.all = past ? [...plain, ...LOOKING_BACK.map((form) => draw(form, past))] : plain;
+    const others = ELSEWHERE.filter(() => elsewhere.chance(0.5)).map((form) => draw(form, elsewhere));
+    this.all = [...plain, ...others, ...(past ? LOOKING_BACK.map((form) => draw(form, past)) : [])];
     this.current = this.all;
   }
 
@@ -156,7 +213,7 @@ export class MonthRules {
       return;
     }
     const one = dice.pick(this.current);
-    const form = [...FORMS, ...LOOKING_BACK].find(({ id }) => id === one.id) as Form;
+    const form = [...FORMS, ...ELSEWHERE, ...LOOKING_BACK].find(({ id }) => id === one.id) as Form;
     const isRemoved = dice.chance(0.25);
     this.current = this.current.flatMap((rule) => (rule !== one ? [rule] : isRemoved ? [] : [draw(form, dice)]));
   }
@@ -195,8 +252,9 @@ const known = new Map<string, LoadedRule>();
 function loaded(text: string, file: string): LoadedRule {
   const before = known.get(text);
   if (before) return before;
-  const parsed = parseRule(text, file, { traits: ACTIONS });
-  if ('problems' in parsed) throw new Error(`${text}\n${JSON.stringify(parsed.problems)}`);
-  known.set(text, parsed.rule);
-  return parsed.rule;
+  const { rules, problems } = parseRuleSet(new Map([[file, text], ...ELSEWHERE_FILES]), { traits: ACTIONS });
+  const [rule] = rules;
+  if (!rule || problems.length > 0) throw new Error(`${text}\n${JSON.stringify(problems)}`);
+  known.set(text, rule);
+  return rule;
 }

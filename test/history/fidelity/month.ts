@@ -5,13 +5,16 @@ import { parseWindows } from '../../../src/domain/change-window.ts';
 import { AppError } from '../../../src/domain/errors.ts';
 import type { EventRows, HistoryReader, HistoryRecorder } from '../../../src/domain/recorded-history.ts';
 import type { Source } from '../../../src/domain/subjects.ts';
+import { linkEntry } from '../../../src/engine/audit/signing-key.ts';
 import { runCycle, watchCycle } from '../../../src/engine/cycle.ts';
 import type { Engine } from '../../../src/engine/run/engine.ts';
 import type { SqliteDb } from '../../../src/store/sqlite/database.ts';
+import { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { Dice } from '../../harness/dice.ts';
 import { SimClock, START_MS } from '../../harness/sim-clock.ts';
 import { Crash, Life } from '../../support/crash.ts';
 import { freshDatabase } from '../../support/memory-database.ts';
+import { MonthElsewhere } from './month-elsewhere.ts';
 import { personActs } from './month-people.ts';
 import { MonthPlatform, type Mood } from './month-platform.ts';
 import { type MonthSettings, startMonthProcess } from './month-process.ts';
@@ -76,6 +79,7 @@ class Month {
   private readonly db = freshDatabase();
   private readonly world: MonthWorld;
   private readonly platform: MonthPlatform;
+  private readonly elsewhere: MonthElsewhere;
   private readonly rules: MonthRules;
   private readonly schedule: Dice;
   private readonly people: Dice;
@@ -120,7 +124,12 @@ class Month {
       hasDate: traits.chance(0.7),
     });
     const past = options.looksBack ? new Dice(seed, 'rules that look back') : undefined;
-    this.rules = new MonthRules(new Dice(seed, 'rules of the month'), past);
+    const others = new Dice(seed, 'rules over signals and facts');
+    this.rules = new MonthRules(new Dice(seed, 'rules of the month'), others, past);
+    const elsewhere = new Dice(seed, 'signals of the month');
+    const inbox = new SqliteStore(this.db, linkEntry, this.clock);
+    this.elsewhere = new MonthElsewhere(this.clock, this.world, elsewhere, this.faults, inbox);
+    this.platform.meanwhile = () => this.elsewhere.go();
     this.settings = drawSettings(traits);
     this.endMs = START_MS + (options.days ?? 30) * (MONTH_MS / 30);
   }
@@ -174,6 +183,7 @@ class Month {
     const at = (happen: () => void) => clock.after(schedule.whole(0, ms), happen);
     for (let count = schedule.whole(0, 1 + Math.ceil(ms / (2 * HOUR_MS))); count > 0; count -= 1)
       at(() => world.happen());
+    this.elsewhere.plan(ms);
     if (schedule.chance(0.08)) at(() => rules.edit());
     if (options.isCalm || this.faults === 0) return;
     if (!schedule.chance(0.02)) return;
@@ -189,9 +199,11 @@ class Month {
     const until = clock.trueMs + ms;
     for (let look = schedule.whole(0, 2); look > 0; look -= 1) {
       clock.pass(schedule.whole(0, Math.max(0, Math.floor((until - clock.trueMs) / 2))));
+      await this.elsewhere.go();
       await this.perform((engine) => this.look(engine));
     }
     clock.pass(Math.max(0, until - clock.trueMs));
+    await this.elsewhere.go();
   }
 
   private async look(engine: Engine): Promise<void> {
@@ -231,7 +243,7 @@ class Month {
   private async living(): Promise<Engine> {
     if (this.engine && !this.machine.chance(0.04)) return this.engine;
     await this.end(false);
-    const { machine, db, clock, platform, rules, made } = this;
+    const { machine, db, clock, platform, elsewhere, rules, made } = this;
     if (this.faults > 0 && machine.chance(0.1)) clock.reboot();
     if (machine.chance(0.3)) this.settings = drawSettings(machine);
     const diesAt = this.faults > 0 && machine.chance(0.5) ? machine.whole(1, STEPS_MAX) : undefined;
@@ -240,7 +252,7 @@ class Month {
     const { settings } = this;
     const record = (store: EventRows) => this.recording?.begin(store, clock);
     const recorded = () => this.recording?.reader();
-    const parts = { db, clock, platform, ids, settings, rules: () => rules.current, record, recorded, made };
+    const parts = { db, clock, platform, elsewhere, ids, settings, rules: () => rules.current, record, recorded, made };
     this.engine = await startMonthProcess(parts, this.life);
     return this.engine;
   }

@@ -50,7 +50,7 @@ export const IN_RECORDING = {
       ),
   },
   the_differ_takes_untrusted_readings_as_recorded: {
-    seed: 12,
+    seed: 13,
     plant: () =>
       planted(
         DiffPass,
@@ -79,7 +79,7 @@ export const IN_RECORDING = {
 /** In replaying: a healthy record is replayed with the bug. */
 export const IN_REPLAYING = {
   the_world_keeps_serial_numbers: {
-    seed: 10,
+    seed: 22,
     plant: () =>
       planted(
         WorldKind,
@@ -93,11 +93,11 @@ export const IN_REPLAYING = {
       ),
   },
   the_world_keeps_untrusted_readings: {
-    seed: 12,
+    seed: 13,
     plant: () => planted(RecordedWorld, 'restore', () => () => undefined),
   },
   verdicts_are_not_looked_at_again_with_time: {
-    seed: 10,
+    seed: 22,
     plant: () => planted(KeptVerdicts, 'schedule', () => () => undefined),
   },
   verdicts_are_not_looked_at_again_when_events_leave_a_window: {
@@ -114,7 +114,7 @@ export const IN_REPLAYING = {
       ),
   },
   verdicts_do_not_see_what_joins_changed: {
-    seed: 22,
+    seed: 10,
     plant: () =>
       planted(
         KeptJoins,

@@ -1,5 +1,6 @@
 // fidelity: bugs planted on purpose into what was recorded; the proof must find each of them. In: the items of a healthy history. Out: those of a
 // sick one. Nothing in the product knows of these.
+import { type GivenTable, packRows, rowsOf } from '../../../src/domain/given-table.ts';
 import type { FactChange } from '../../../src/domain/look-back.ts';
 import type { HistoryItem, HistoryReader, RecordedRun } from '../../../src/domain/recorded-history.ts';
 import { isUsable } from '../../../src/domain/snapshot.ts';
@@ -52,6 +53,65 @@ export const PLANTED = {
       return (run) => ({ ...run, events: run.events.filter(() => !isMissed()) });
     },
   },
+  a_signal_is_missed: {
+    seed: 10,
+    make: () => {
+      const isMissed = some(4);
+      return (run) => ({
+        ...run,
+        events: run.events.filter(({ transmitter }) => transmitter === undefined || !isMissed()),
+      });
+    },
+  },
+  the_coverage_of_transmitters_is_lost: {
+    seed: 10,
+    make: () => (run) => {
+      const coverage = run.frame.coverage.filter(({ transmitter }) => transmitter === undefined);
+      return { ...run, frame: { ...run.frame, coverage } };
+    },
+  },
+  a_silence_of_a_transmitter_is_not_told: {
+    seed: 13,
+    make: () => (run) => {
+      const { coverage, run: own } = run.frame;
+      const wide = coverage.map((one) => (one.transmitter === undefined ? one : { ...one, toMs: own.startedAt }));
+      return { ...run, frame: { ...run.frame, coverage: wide } };
+    },
+  },
+  a_row_of_facts_is_lost: {
+    seed: 10,
+    make: () =>
+      withTables((table) => ({
+        ...table,
+        rows: packRows([...rowsOf(table.rows)].filter(([key]) => !/[13579]$/.test(key))),
+      })),
+  },
+  a_row_of_facts_is_another: {
+    seed: 10,
+    make: () =>
+      withTables((table) => {
+        const rows = [...rowsOf(table.rows)];
+        return { ...table, rows: packRows(rows.map(([key], at) => [key, rows[(at + 1) % rows.length]?.[1] ?? {}])) };
+      }),
+  },
+  a_table_is_from_the_run_before: {
+    seed: 10,
+    make: () => (run, before) => ({ ...run, frame: { ...run.frame, given: (before ?? run).frame.given } }),
+  },
+  a_doubt_of_a_table_is_lost: {
+    seed: 10,
+    make: () => {
+      const known = new Map<string, GivenTable['rows']>();
+      return withTables((table) => {
+        if (!table.doubt) known.set(table.source, table.rows);
+        return { ...table, doubt: undefined, rows: known.get(table.source) ?? table.rows };
+      });
+    },
+  },
+  a_table_never_grows_stale: {
+    seed: 13,
+    make: () => withTables((table) => ({ ...table, freshUntilMs: ENDLESS_MS })),
+  },
   an_event_is_told_late: {
     seed: 10,
     make: () => (run, before) => ({ ...run, events: before?.events ?? [] }),
@@ -61,7 +121,7 @@ export const PLANTED = {
     make: () => (run) => ({ ...run, events: [...run.events, ...run.events.map(again)] }),
   },
   an_effect_is_counted_twice: {
-    seed: 10,
+    seed: 42,
     make: () => (run) =>
       withOpenState(run, ({ attempts24h }) => ({
         attempts24h: new Map([...attempts24h].map(([action, count]) => [action, count + 1])),
@@ -75,7 +135,7 @@ export const PLANTED = {
       })),
   },
   an_untrusted_reading_is_taken_as_standing: {
-    seed: 12,
+    seed: 13,
     make: () => {
       const kept: FactChange[] = [];
       return (run) => {
@@ -97,7 +157,7 @@ export const PLANTED = {
     },
   },
   a_rule_edit_is_one_run_late: {
-    seed: 11,
+    seed: 10,
     make: () => (run, before) => withRun(run, { ruleSetHash: (before ?? run).frame.run.ruleSetHash }),
   },
   a_settings_change_is_ignored: {
@@ -161,6 +221,13 @@ function changing(keep: (change: FactChange) => FactChange[]): Sick {
 
 function withRun(run: RecordedRun, own: Partial<RecordedRun['frame']['run']>): RecordedRun {
   return { ...run, frame: { ...run.frame, run: { ...run.frame.run, ...own } } };
+}
+
+function withTables(own: (table: GivenTable) => GivenTable): Sick {
+  return (run) => {
+    const given = new Map([...(run.frame.given ?? [])].map(([name, table]) => [name, own(table)]));
+    return { ...run, frame: { ...run.frame, given } };
+  };
 }
 
 function withOpenState(

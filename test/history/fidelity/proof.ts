@@ -13,6 +13,9 @@ export interface Proof {
   runs: number;
   looks: number;
   decisions: number;
+  /** Of the decisions: those that rest on signals, and on facts from elsewhere. */
+  onSignals: number;
+  onGiven: number;
   deaths: number;
   gaps: number;
   /** Gaps by their cause. */
@@ -24,7 +27,7 @@ export interface Proof {
 }
 
 export function noProof(): Proof {
-  const counts = { months: 0, runs: 0, looks: 0, decisions: 0, deaths: 0, gaps: 0 };
+  const counts = { months: 0, runs: 0, looks: 0, decisions: 0, onSignals: 0, onGiven: 0, deaths: 0, gaps: 0 };
   return { ...counts, causes: {}, explained: {}, unexplained: [] };
 }
 
@@ -71,7 +74,14 @@ async function proofOf(month: PlayedMonth, known: Known, reader: HistoryReader):
   const [explained, causes]: [Proof['explained'], Proof['causes']] = [{}, {}];
   for (const { cause } of replay.gaps) addTo(causes, cause, 1);
   for (const one of replay.differences) if (!differences.includes(one)) addTo(explained, reasonOf(one), 1);
-  return { months: 1, runs, looks, decisions, deaths, gaps: replay.gaps.length, causes, explained, unexplained };
+  const rested = [restedOn(month, /_signal\(|signal_count\(/), restedOn(month, /\$facts\./)] as const;
+  const counts = { months: 1, runs, looks, decisions, onSignals: rested[0], onGiven: rested[1], deaths };
+  return { ...counts, gaps: replay.gaps.length, causes, explained, unexplained };
+}
+
+function restedOn({ made }: PlayedMonth, fact: RegExp): number {
+  const decisions = [...made.values()].flatMap(({ commit }) => commit.decisions);
+  return decisions.filter(({ facts }) => Object.keys(facts).some((path) => fact.test(path))).length;
 }
 
 /** What was removed of one subject is missing, and names in records of others are other ones. */
@@ -157,12 +167,23 @@ function addTo(counts: { [reason: string]: number }, reason: string, count: numb
   counts[reason] = (counts[reason] ?? 0) + count;
 }
 
-export function proofLine({ months, runs, looks, decisions, deaths, gaps, ...rest }: Proof): string {
+export function proofLine({
+  months,
+  runs,
+  looks,
+  decisions,
+  onSignals,
+  onGiven,
+  deaths,
+  gaps,
+  ...rest
+}: Proof): string {
   const { causes, explained, unexplained } = rest;
   const reasons = Object.entries(explained).map(([reason, count]) => `${count} ${reason}`);
   const by = Object.entries(causes)
     .map(([cause, count]) => `${count} ${cause}`)
     .join(', ');
-  const counts = `${months} months, ${runs} runs, ${decisions} decisions, ${looks} looks, ${deaths} kills, ${gaps} gaps (${by})`;
+  const rested = `${decisions} decisions (${onSignals} on signals, ${onGiven} on facts from elsewhere)`;
+  const counts = `${months} months, ${runs} runs, ${rested}, ${looks} looks, ${deaths} kills, ${gaps} gaps (${by})`;
   return `${counts}: ${unexplained.length} unexplained differences${['', ...reasons].join('; ')}`;
 }
