@@ -199,7 +199,9 @@ export const snapshot = z.strictObject({
   /** Every source that was read is trusted; one that this edition does not have (403) does not count. */
   trusted: z.boolean(),
   reasons: z.array(trustReason),
-  sources: z.partialRecord(source, sourceReading),
+  sources: z
+    .record(text, sourceReading)
+    .describe('by what was read: `devices`, `users`, `services`, `events`, and `$facts.NAME` of each source of facts'),
 });
 
 const heldIntent = z.strictObject({

@@ -90,7 +90,8 @@ export type AlertCode =
   | 'facts_stale'
   | 'facts_back'
   | 'webhook_behind'
-  | 'signals_behind';
+  | 'signals_behind'
+  | 'signals_silent';
 
 /** The right to deliver to a webhook what follows `seq`, which ends by itself. */
 export interface FeedClaim {

@@ -1,5 +1,6 @@
 // domain: signals that others send (Shared Signals, SSF 1.0): who may send which, and the names that events and subjects have in the standards. A received
 // signal is a `TrustEvent` of a log of its own. In: what `signals.yaml` says, and the tables of CAEP 1.0, RISC 1.0, SSF 1.0 and RFC 9493.
+import { timeText } from '../base/time.ts';
 import type { TrustEvent } from './event.ts';
 import type { Facts } from './facts.ts';
 import type { SecretPlace } from './secrets.ts';
@@ -231,6 +232,41 @@ export interface TransmitterState {
   /** `accepted`, `repeated`, `unknown`, and refusals by reason. */
   counts: Readonly<Record<string, number>>;
   stream: StreamState | undefined;
+}
+
+/** For so long after its last proof it counts as known that nothing is missing. */
+export function signalLagMs({ heartbeatMs }: Pick<Transmitter, 'heartbeatMs'>): number {
+  return 2 * heartbeatMs;
+}
+
+/** Why its signals of now may be missing, so that rules over them are unknown; undefined: they are all there, or it only pushes, and nothing is proven. */
+export function transmitterDoubt(
+  { stream, delivery, ...transmitter }: Transmitter,
+  state: TransmitterState | undefined,
+  nowMs: number,
+): string | undefined {
+  if (!state || (delivery.method === 'push' && !stream)) return undefined;
+  const { known, stream: { fault, status } = {} } = state;
+  if (status === 'paused' || status === 'disabled') return `its stream is ${status}`;
+  if (nowMs - (known?.toMs ?? fault?.sinceMs ?? nowMs) <= signalLagMs(transmitter)) return undefined;
+  if (fault) return `it cannot be asked since ${timeText(fault.sinceMs)}: ${fault.text}`;
+  return `nothing proves since ${timeText(known?.toMs ?? nowMs)} that none is missing`;
+}
+
+/** Those in doubt, with why. */
+export function doubtedTransmitters(
+  transmitters: readonly Transmitter[],
+  states: readonly TransmitterState[],
+  nowMs: number,
+): { name: string; doubt: string }[] {
+  return transmitters.flatMap((one) => {
+    const doubt = transmitterDoubt(
+      one,
+      states.find(({ name }) => name === one.name),
+      nowMs,
+    );
+    return doubt === undefined ? [] : [{ name: one.name, doubt }];
+  });
 }
 
 /** What no run or look has taken up yet, and the stretches of which nothing is missing then. */

@@ -33,7 +33,7 @@ import type {
 import type { KeptLatency } from './ports.ts';
 import type { RolloutState } from './rollout.ts';
 import type { ComparedRun, Run, RunCounts, RunMatches, RunQuery, RunTallies } from './run.ts';
-import type { NewSignals } from './signal.ts';
+import type { NewSignals, TransmitterState } from './signal.ts';
 import type { Baseline, Coverage, Movement } from './snapshot.ts';
 import type {
   DecisionQuery,
@@ -98,6 +98,8 @@ export interface RequestQuery {
 }
 
 export interface RecordReader {
+  /** As receiving and polling left them. */
+  transmitterStates(): Promise<TransmitterState[]>;
   /**
    * `idOrPrefix`: a beginning that several ids share is AppError `usage`, which names them. A run can also be named by its number
    * (`Run.seq`), which lists and reports show.

@@ -63,7 +63,7 @@ async function look(io: Io, options: CommonOptions): Promise<Looked> {
       ...(await mailChecks(config, rules)),
       diskCheck(config),
     ];
-    const now = await readIfAny(config.database, (reader) => readNow(reader, systemClock.nowMs()));
+    const now = await readIfAny(config.database, (reader) => readNow(reader, systemClock.nowMs(), rules));
     return { checks: all, code: all.some(({ state }) => state === 'problem') ? 1 : 0, now };
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'config') throw error;

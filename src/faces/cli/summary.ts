@@ -13,6 +13,7 @@ import { readableSummary } from '../report/summary/sections.ts';
 import { documentText } from '../report/text.ts';
 import { remoteOf, withSettings } from './config-of.ts';
 import { type CommonOptions, databaseOf, type Io, outputOf, widthOf, write } from './io.ts';
+import { rulesOfSettings } from './operations.ts';
 
 export async function summaryCommand(io: Io, options: CommonOptions & { since: string }): Promise<number> {
   const format = outputOf(options, ['text', 'json', 'md'] as const, 'text');
@@ -24,7 +25,9 @@ export async function summaryCommand(io: Io, options: CommonOptions & { since: s
     const { windows, schedule } = readSchedule((await withSettings(io, options)).env);
     const due: TimesDue = (fromMs, untilMs) => timesBetween(schedule, fromMs, untilMs, 5);
     const summary = await buildSummary(reader, since, nowMs, windows, due);
-    const { sentence } = stateNow(await readNow(reader, nowMs));
+    // Without readable rules no transmitter is known.
+    const { rules } = await rulesOfSettings(io, options).catch(() => ({ rules: [] }));
+    const { sentence } = stateNow(await readNow(reader, nowMs, rules));
     const written = {
       text: () => documentText(readableSummary(summary, sentence), widthOf(options)),
       md: () => documentMarkdown(readableSummary(summary, sentence)),

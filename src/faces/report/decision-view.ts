@@ -260,7 +260,7 @@ export function snapshotView(run: RunRecord): ReportSnapshot {
     events: count('events'),
     trusted: all.every(({ state, trusted }) => trusted || state === 'skipped' || state === 'unavailable'),
     reasons: all.flatMap((reading) => reading.reasons),
-    sources: Object.fromEntries(readings.filter(isShown).map((reading) => [reading.source, sourceView(reading)])),
+    sources: Object.fromEntries(all.filter(isShown).map((reading) => [reading.source, sourceView(reading)])),
   };
 }
 

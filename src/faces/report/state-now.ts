@@ -1,12 +1,15 @@
 // report: whether all is well: the first sentence of the first page, of `doctor`, of a summary and of the newest report. In: what waits, what went
 // wrong, and what was done. Out: a sentence, the most urgent first. INVARIANT: no other file says that all is well.
 
-import { DAY_MS } from '../../base/time.ts';
+import { ageText, DAY_MS, timeText } from '../../base/time.ts';
 import type { ReportSnapshot } from '../../contract/report.ts';
+import { guardsOf } from '../../domain/guards.ts';
 import { INBOX_STATES } from '../../domain/operator.ts';
+import { doubtedTransmitters, type Transmitter, type TransmitterState, transmitterDoubt } from '../../domain/signal.ts';
 import type { DoneInDay, InboxCounts, RecordReader, WorkNow, WorkReader } from '../../domain/store-ports.ts';
+import { isSource } from '../../domain/subjects.ts';
 import { snapshotView } from './decision-view.ts';
-import { actWords, asSentence, countText, plural, verbOf } from './fact-text.ts';
+import { actWords, asSentence, countText, listed, plural, verbOf } from './fact-text.ts';
 import { INBOX_WORDS } from './inbox.ts';
 
 export interface Now {
@@ -16,11 +19,14 @@ export interface Now {
   snapshot: ReportSnapshot | undefined;
   /** Rules that what people did has stopped. */
   braked?: readonly string[];
+  /** Transmitters whose signals may be missing. */
+  doubted?: readonly string[];
 }
 
 export async function readNow(
-  reader: WorkReader & Pick<RecordReader, 'runsOverLists' | 'rollouts'>,
+  reader: WorkReader & Pick<RecordReader, 'runsOverLists' | 'rollouts' | 'transmitterStates'>,
   nowMs: number,
+  rules: Parameters<typeof guardsOf>[0],
 ): Promise<Now> {
   const [newest, before] = await reader.runsOverLists(2);
   // A run that still reads has no snapshot yet: the one before it is the last that has.
@@ -28,7 +34,10 @@ export async function readNow(
   const snapshot = run && snapshotView(run);
   const braked = (await reader.rollouts()).flatMap(({ rule, braked }) => (braked ? [rule] : []));
   const work = await reader.workNow(nowMs);
-  return { atMs: nowMs, work, snapshot: snapshot?.id === null ? undefined : snapshot, braked };
+  const transmitters = guardsOf(rules)?.transmitters ?? [];
+  const states = transmitters.length === 0 ? [] : await reader.transmitterStates();
+  const doubted = doubtedTransmitters(transmitters, states, nowMs).map(({ name }) => name);
+  return { atMs: nowMs, work, snapshot: snapshot?.id === null ? undefined : snapshot, braked, doubted };
 }
 
 export interface State {
@@ -47,14 +56,18 @@ interface Beside {
 /** `3 plans wait for a yes, 7 services were disabled in the last 24 hours.` */
 export function stateNow(now: Now | undefined, { isWrong = false, found = [] }: Beside = {}): State {
   const isStopped = now?.work.isStopped === true;
-  const isUntrusted = now?.snapshot !== undefined && !now.snapshot.trusted;
+  const doubted = now?.doubted ?? [];
+  const untrusted = now?.snapshot === undefined ? [] : untrustedNames(now.snapshot);
   const items = [
     ...found,
-    ...(isUntrusted ? ['the last run did not trust what it read, and does nothing with that data'] : []),
+    ...(untrusted.length > 0
+      ? [`the last run did not trust ${listed(untrusted)}, and does nothing with that data`]
+      : []),
+    ...(doubted.length > 0 ? [`signals of ${listed(doubted)} may be missing`] : []),
     ...brakedItems(now?.braked),
     ...(now === undefined ? [] : workItems(now.work, now.atMs)),
   ];
-  const isBad = isWrong || isUntrusted;
+  const isBad = isWrong || untrusted.length > 0 || doubted.length > 0;
   const isWell = !isBad && !isStopped && items.length === 0;
   const sentences = [
     ...(isBad ? ['Something is wrong.'] : []),
@@ -65,6 +78,38 @@ export function stateNow(now: Now | undefined, { isWrong = false, found = [] }: 
     tone: isBad ? 'bad' : isWell ? 'good' : 'wait',
     sentence: isWell ? 'All is well.' : sentences.join(' '),
   };
+}
+
+/** `devices`, `the source inventory`: whatever of it is in doubt. */
+function untrustedNames({ id, trusted, reasons }: ReportSnapshot): string[] {
+  if (trusted || id === null) return [];
+  const names = reasons.map(({ source }) =>
+    isSource(source) ? source : `the source ${source.slice('$facts.'.length)}`,
+  );
+  return names.length === 0 ? ['what it read'] : [...new Set(names)];
+}
+
+/** When it was last heard of, how much came, and what was refused why. `isDoubted`: a person should look. */
+export function transmitterNow(
+  transmitter: Transmitter,
+  state: TransmitterState | undefined,
+  nowMs: number,
+): { isDoubted: boolean; words: string[] } {
+  const { counts = {}, contactAt, known, stream: { status = 'unknown', fault } = {} } = state ?? {};
+  const { accepted = 0, repeated = 0, unknown = 0, ...refused } = counts;
+  const why = Object.entries(refused).map(([reason, count]) => `${countText(count)} for ${reason}`);
+  const words = [
+    contactAt === undefined ? 'nothing has come yet' : `last heard of: ${ageText(contactAt, nowMs)}`,
+    `${plural(accepted, 'signal')} accepted (${countText(unknown)} about nobody known, ${countText(repeated)} repeated)`,
+    ...(why.length > 0 ? [`refused: ${why.join(', ')}`] : []),
+    known
+      ? `nothing is missing from ${timeText(known.fromMs)} to ${timeText(known.toMs)}`
+      : 'nothing proves that none is missing',
+    ...(status === 'unknown' ? [] : [`its stream is ${status}`]),
+    ...(fault ? [`it cannot be asked since ${timeText(fault.sinceMs)}: ${fault.text}`] : []),
+  ];
+  const doubt = transmitterDoubt(transmitter, state, nowMs);
+  return { isDoubted: fault !== undefined || doubt !== undefined || contactAt === undefined, words };
 }
 
 /** `rule ban-compromised-device acts no more, since people reversed or exempted what it did`. */

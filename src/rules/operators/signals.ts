@@ -9,6 +9,7 @@ import {
   STREAM_UPDATED_EVENT,
   shownSignalEvent,
   signalEventOf,
+  signalLagMs,
   VERIFICATION_EVENT,
 } from '../../domain/signal.ts';
 import type { Family, Operands, Scope } from '../check/scope.ts';
@@ -61,7 +62,7 @@ function readFilter(what: What, filter: Facts, at: Place, scope: Scope) {
   const count: Omit<EventCount, 'subject'> = {
     what,
     transmitter: transmitter.name,
-    lagMaxMs: 2 * transmitter.heartbeatMs,
+    lagMaxMs: signalLagMs(transmitter),
     types,
     ...{ subTypes: undefined, actions: undefined, results: undefined, severityMin: undefined },
     where,

@@ -36,7 +36,7 @@ import type { StoreHealth } from '../../store/sqlite/opened-file.ts';
 import { takeWriterLock } from '../../store/sqlite/writer-lock.ts';
 import { type Config, pagesWithin } from '../config/config.ts';
 import { consoleDatabaseOf, credentialFault, isToken } from '../config/name-reader.ts';
-import { Alerts } from '../notify/alerts.ts';
+import { Alerts, transmitterAlerts } from '../notify/alerts.ts';
 import { DatabaseAlert, Deliveries, type DeliveryLoop, QuietHours } from '../notify/delivery.ts';
 import { type FeedState, Feeds } from '../notify/feed.ts';
 import { SmtpMailer, smtpServerOf } from '../notify/mail.ts';
@@ -502,6 +502,7 @@ export async function composeEngine(
     }
     const given = composeGiven(config, () => rules.all(), { clock, log });
     notifications.alsoAlert(given.alerts);
+    notifications.alsoAlert(() => transmitterAlerts(store, rules.all(), clock.nowMs()));
     const beats = isActor ? config.heartbeat : undefined;
     const heartbeat = beats && new Heartbeat({ destination: beats, clock, log });
     if (heartbeat) closing.add(() => ending.until('the last heartbeat', endOfHeartbeat(heartbeat, ending)));

@@ -15,12 +15,14 @@ import {
   type MemberReader,
 } from '../../domain/exemption.ts';
 import { expiresAtOf } from '../../domain/exemption-request.ts';
+import { guardsOf } from '../../domain/guards.ts';
 import { identityText } from '../../domain/identity.ts';
 import { timesRefused } from '../../domain/intent.ts';
 import type { Alert, Outbox } from '../../domain/notification.ts';
 import { stopText } from '../../domain/operator.ts';
 import { liftedText, type Plan, type PlanRevision } from '../../domain/plan.ts';
 import type { Clock, Ids } from '../../domain/ports.ts';
+import { doubtedTransmitters } from '../../domain/signal.ts';
 import { distrustedNow } from '../../domain/snapshot.ts';
 import type { RunRecord } from '../../domain/store.ts';
 import type { AuditReader, PlanStore, PullStore, RecordReader, RunStore } from '../../domain/store-ports.ts';
@@ -156,6 +158,21 @@ async function brakedAlerts(reader: Pick<RecordReader, 'rollouts'>): Promise<Ale
     const text = `rule ${rule} acts no more, since ${why}: it waits for a person, who resumes or restarts its rollout`;
     const about = { rule, step: step + 1, at: isoTime(at), why };
     return [{ key: `rollout ${rule} braked ${at}`, code: 'rollout_braked', text, about }];
+  });
+}
+
+/** Of what pushes and is never asked nothing is proven, so that its silence says nothing. */
+export async function transmitterAlerts(
+  reader: Pick<RecordReader, 'transmitterStates'>,
+  rules: Parameters<typeof guardsOf>[0],
+  nowMs: number,
+): Promise<Alert[]> {
+  const transmitters = guardsOf(rules)?.transmitters ?? [];
+  if (transmitters.length === 0) return [];
+  const doubted = doubtedTransmitters(transmitters, await reader.transmitterStates(), nowMs);
+  return doubted.map(({ name, doubt }) => {
+    const text = `transmitter ${name}: ${doubt}; rules over its signals are unknown until it is heard of`;
+    return { key: `transmitter ${name}`, code: 'signals_silent', text, about: { transmitter: name } };
   });
 }
 

@@ -1,9 +1,13 @@
 // report: the first sentence of every face, made of what is stored: what waits, what went wrong, and what was done beyond the usual.
 import { describe, expect, it } from 'vitest';
+import { timeText } from '../../../src/base/time.ts';
+import type { ReportSnapshot } from '../../../src/contract/report.ts';
 import { planTitle, readInbox } from '../../../src/faces/report/inbox.ts';
 import { readNow, stateNow } from '../../../src/faces/report/state-now.ts';
+import { transmitterAlerts } from '../../../src/runtime/notify/alerts.ts';
 import type { SqliteStore } from '../../../src/store/sqlite/sqlite-store.ts';
 import { addRun, decision, fakeClock, intent, openStore, plan, START_MS } from '../../support/filled-store.ts';
+import { idp } from '../../support/transmitter.ts';
 import { addActed } from '../web/acted.ts';
 
 const HOUR_MS = 3_600_000;
@@ -23,20 +27,55 @@ async function addDone(store: SqliteStore, run: string, action: string, count: n
 }
 
 describe('the first sentence', () => {
-  it('names data that is not trusted', async () => {
+  it('names what of its data is not trusted', async () => {
     const store = openStore();
     const reasons = [{ source: 'devices', code: 'shrunk', text: '100 to 3' }] as const;
     await addRun(store, { sources: { devices: { trusted: false, reasons: [...reasons] } } });
-    expect(stateNow(await readNow(store, START_MS))).toEqual({
+    const now = await readNow(store, START_MS, []);
+    expect(stateNow(now)).toEqual({
       tone: 'bad',
-      sentence: 'Something is wrong. The last run did not trust what it read, and does nothing with that data.',
+      sentence: 'Something is wrong. The last run did not trust devices, and does nothing with that data.',
     });
+    const given = { source: '$facts.inventory', code: 'stale', text: 'its data is too old' } as const;
+    const snapshot = { ...(now.snapshot as ReportSnapshot), reasons: [...reasons, ...reasons, given] };
+    expect(stateNow({ ...now, snapshot }).sentence).toContain(
+      'did not trust devices and the source inventory, and does nothing',
+    );
+  });
+
+  it('names transmitters whose signals may be missing, which are alerted, too', async () => {
+    const clock = fakeClock();
+    const store = openStore(clock);
+    const asked = idp({ delivery: { method: 'poll', url: 'https://idp.example/poll' }, heartbeatMs: HOUR_MS });
+    const rules = [
+      { guards: { ask: [], lastDevice: false, perDay: undefined, transmitters: [asked, idp({ name: 'edr' })] } },
+    ];
+    const now = async () => stateNow(await readNow(store, clock.nowMs(), rules)).sentence;
+    const alerts = async () => (await transmitterAlerts(store, rules, clock.nowMs())).map(({ text }) => text);
+    expect(await now()).toBe('All is well.');
+    const proven = { fromMs: START_MS - HOUR_MS, toMs: START_MS };
+    await store.signalBox().receive({ transmitter: 'idp', atMs: START_MS, signals: [], proven, refused: {} });
+    clock.advance(2 * HOUR_MS);
+    expect([await now(), await alerts()]).toEqual(['All is well.', []]);
+    clock.advance(1);
+    const fault = { text: 'status 401', sinceMs: START_MS + HOUR_MS };
+    const stream = { status: 'unknown', fault } as const;
+    expect(await now()).toBe('Something is wrong. Signals of idp may be missing.');
+    expect(await alerts()).toEqual([
+      `transmitter idp: nothing proves since ${timeText(START_MS)} that none is missing; rules over its signals are unknown until it is heard of`,
+    ]);
+    await store
+      .signalBox()
+      .receive({ transmitter: 'idp', atMs: clock.nowMs(), signals: [], proven: undefined, refused: {}, stream });
+    expect(await alerts()).toEqual([
+      `transmitter idp: it cannot be asked since ${timeText(fault.sinceMs)}: status 401; rules over its signals are unknown until it is heard of`,
+    ]);
   });
 
   it('names services that were disabled, and more targets of an action than on any day of the week before', async () => {
     const clock = fakeClock();
     const store = openStore(clock);
-    const now = async () => stateNow(await readNow(store, clock.nowMs()));
+    const now = async () => stateNow(await readNow(store, clock.nowMs(), []));
     await addDone(store, 'a', 'ban_device', 5);
     expect((await now()).sentence).toBe(
       '5 devices were banned in the last 24 hours (there is no week before to compare with).',
@@ -65,7 +104,7 @@ describe('the first sentence', () => {
     const store = openStore(clock);
     await addDone(store, 'n', 'notify', 7);
     await addDone(store, 'b', 'add_to_bundle', 5);
-    expect(stateNow(await readNow(store, clock.nowMs())).sentence).toBe(
+    expect(stateNow(await readNow(store, clock.nowMs(), [])).sentence).toBe(
       'Trustward notified about 7 targets in the last 24 hours (there is no week before to compare with), 5 targets were added to a bundle.',
     );
     expect(planTitle([{ action: 'notify', rules: [], count: 2, subjects: 2 }])).toBe('Notify about 2 targets');
@@ -100,9 +139,9 @@ describe('the first sentence', () => {
     await addRun(store, { id: 'run2', decisions: [held], plan: plan(held, { runId: 'run2' }), error: 'it broke off' });
     const work =
       'Run 2 was aborted, 1 action failed and is still to be done, 1 action is in doubt, 1 action is parked and waits for a person, 1 plan waits for a yes.';
-    expect(stateNow(await readNow(store, clock.nowMs()))).toEqual({ tone: 'wait', sentence: work });
+    expect(stateNow(await readNow(store, clock.nowMs(), []))).toEqual({ tone: 'wait', sentence: work });
     await store.setStop({ at: clock.nowMs(), by: 'ana', reason: 'a test' }, []);
-    expect(stateNow(await readNow(store, clock.nowMs()), { isWrong: true })).toEqual({
+    expect(stateNow(await readNow(store, clock.nowMs(), []), { isWrong: true })).toEqual({
       tone: 'bad',
       sentence: `Something is wrong. Stopped by a person: nothing is called. ${work}`,
     });

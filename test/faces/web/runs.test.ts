@@ -2,10 +2,14 @@
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import type { Decision } from '../../../src/domain/decision.ts';
+import type { Rule } from '../../../src/domain/rule.ts';
 import type { RunRecord } from '../../../src/domain/store.ts';
 import { addRun, decision, deviceSeen, intent, plan, START_MS, tally } from '../../support/filled-store.ts';
 import { openPages, textOf } from '../../support/pages.ts';
+import { idp } from '../../support/transmitter.ts';
 import { addActed } from './acted.ts';
+
+const HOUR_MS = 3_600_000;
 
 describe('the overview', () => {
   it('shows that all is well, and when the next run comes', async () => {
@@ -26,6 +30,18 @@ describe('the overview', () => {
     const page = await get('/health');
     expect(page.text).toContain('watch every 30s; last read 2026-11-22 10:00:30 UTC');
     expect(page.text).toContain('devices 4,000, paged');
+  });
+
+  it('names transmitters whose signals may be missing, and what is known of each', async () => {
+    const asked = idp({ delivery: { method: 'poll', url: 'https://idp.example/poll' } });
+    const guards = { ask: [], lastDevice: false, perDay: undefined, transmitters: [asked, idp({ name: 'edr' })] };
+    const { get, store } = openPages({ rules: () => [{ guards } as unknown as Rule] });
+    const proven = { fromMs: START_MS - HOUR_MS, toMs: START_MS - HOUR_MS };
+    await store.signalBox().receive({ transmitter: 'idp', atMs: proven.toMs, signals: [], proven, refused: {} });
+    expect((await get('/')).text).toContain('Something is wrong. Signals of idp may be missing.');
+    const { text } = await get('/health');
+    expect(text).toContain('idp in doubt last heard of: 1 h (2026-11-21 08:00Z) 0 signals accepted');
+    expect(text).toContain('edr in doubt nothing has come yet');
   });
 
   it('shows the sources of the run before while a run still reads', async () => {

@@ -64,6 +64,8 @@ it('a single run reads what is due before it begins, and doctor names what faile
   const { composition, env } = org as Organization;
   await composition.close();
   expect((await command(['run', '--mode', 'dry-run'], env)).code).toBe(0);
+  const report = JSON.parse((await command(['report', '--format', 'json'], env)).out);
+  expect(report.snapshot.sources['$facts.inventory']).toMatchObject({ state: 'failed', trusted: false });
   const { out } = await command(['doctor'], env);
   expect(out.replace(/\s+/g, ' ')).toMatch(
     /problem +source inventory +it could not be read: `fleet.csv` cannot be read \(ENOENT\)/,

@@ -50,7 +50,7 @@ import { systemClock } from '../../../runtime/system/clock.ts';
 import { BackupFolder, inspectDatabase, isOverdue, type KeptBackup } from '../../../store/sqlite/backup.ts';
 import { showHidden } from '../../report/fact-text.ts';
 import { auditCheckText } from '../../report/lists-text.ts';
-import { inboxItems } from '../../report/state-now.ts';
+import { inboxItems, transmitterNow } from '../../report/state-now.ts';
 import { credentialName, namingApi } from '../daemon-client.ts';
 import { sizeText } from '../io.ts';
 import { type Check, countOfWords, ok, problem, warning } from './check.ts';
@@ -177,37 +177,16 @@ async function sourceChecks(reader: Pick<RecordReader, 'runsOverLists'>): Promis
   });
 }
 
-/** Of each transmitter: when it was last heard of, how much came, and what was refused why. */
 function signalChecks(states: readonly TransmitterState[], rules: readonly LoadedRule[]): Check[] {
   const nowMs = systemClock.nowMs();
-  return (guardsOf(rules)?.transmitters ?? []).map(({ name, heartbeatMs, stream, delivery }) => {
-    const title = `transmitter ${name}`;
-    const state = states.find((one) => one.name === name);
-    const { counts = {}, contactAt, known, stream: streamed } = state ?? {};
-    const { accepted = 0, repeated = 0, unknown = 0, ...refused } = counts;
-    const why = Object.entries(refused).map(([reason, count]) => `${count} for ${reason}`);
-    const text = [
-      contactAt === undefined ? 'nothing has come yet' : `last heard of: ${ageText(contactAt, nowMs)}`,
-      `${countOfWords(accepted, 'signal')} accepted (${unknown} about nobody known, ${repeated} repeated)`,
-      ...(why.length > 0 ? [`refused: ${why.join(', ')}`] : []),
-      known
-        ? `nothing is missing from ${timeText(known.fromMs)} to ${timeText(known.toMs)}`
-        : 'nothing proves that none is missing',
-      ...(streamed && streamed.status !== 'unknown' ? [`its stream is ${streamed.status}`] : []),
-      ...(streamed?.fault
-        ? [`it cannot be asked since ${timeText(streamed.fault.sinceMs)}: ${streamed.fault.text}`]
-        : []),
-    ];
-    const isAsked = delivery.method === 'poll' || stream !== undefined;
-    const isSilent = isAsked && nowMs - (known?.toMs ?? 0) > LATE_HEARTBEATS * heartbeatMs;
-    const isOff = streamed?.status === 'paused' || streamed?.status === 'disabled';
-    return streamed?.fault || isSilent || isOff || contactAt === undefined
-      ? warning(title, showHidden(text.join('; ')), 'docs/signals.md, under When signals are missing')
-      : ok(title, showHidden(text.join('; ')));
+  return (guardsOf(rules)?.transmitters ?? []).map((transmitter) => {
+    const title = `transmitter ${transmitter.name}`;
+    const state = states.find(({ name }) => name === transmitter.name);
+    const { isDoubted, words } = transmitterNow(transmitter, state, nowMs);
+    const text = showHidden(words.join('; '));
+    return isDoubted ? warning(title, text, 'docs/signals.md, under When signals are missing') : ok(title, text);
   });
 }
-
-const LATE_HEARTBEATS = 3;
 
 /** A problem of a row is named with its number: a person has to look there. */
 async function givenChecks(database: Database, rules: readonly LoadedRule[]): Promise<Check[]> {

@@ -68,10 +68,10 @@ export function overviewPages(deps: HttpDeps): Route[] {
   ];
 }
 
-async function wellLine({ readiness, reader, changeWindows = [] }: HttpDeps, nowMs: number) {
+async function wellLine({ readiness, reader, rules, changeWindows = [] }: HttpDeps, nowMs: number) {
   const wrong = (await readiness()).filter(({ ok }) => !ok);
   const frozen = windowAt(changeWindows, nowMs) && (await changeWindowNow(reader, changeWindows, nowMs));
-  const { tone, sentence } = stateNow(await readNow(reader, nowMs), { isWrong: wrong.length > 0 });
+  const { tone, sentence } = stateNow(await readNow(reader, nowMs, rules()), { isWrong: wrong.length > 0 });
   return (
     <div class={`notice state ${tone === 'good' && frozen ? 'wait' : tone}`}>
       <b>{sentence}</b>{' '}
