@@ -62,6 +62,8 @@ export interface Transmitting {
   url: string;
   /** With a token of scope `signals` of this name; made when it is first asked for. */
   as(name: string): Promise<Ask>;
+  /** One of scope `signals`, of this name. */
+  token(name: string): Promise<string>;
   verified(text: string, audience: string): ReturnType<typeof verifySet>;
   stop(): Promise<void>;
 }
@@ -92,14 +94,16 @@ export async function startTransmitting(options: OrganizationOptions = {}): Prom
     async () => (await fetch(within(url, (configuration as { jwks_uri: string }).jwks_uri))).text(),
     systemClock,
   );
+  const token = async (name: string): Promise<string> =>
+    (await asking(ADMIN)('POST', '/api/tokens', { name, scope: 'signals' })).body.token;
   return {
     org,
     url,
+    token,
     as: async (name) => {
       const before = known.get(name);
       if (before) return before;
-      const { body } = await asking(ADMIN)('POST', '/api/tokens', { name, scope: 'signals' });
-      const ask = asking(body.token);
+      const ask = asking(await token(name));
       known.set(name, ask);
       return ask;
     },
