@@ -3,7 +3,7 @@
 
 import { relative } from 'node:path';
 import { type ExemptionMember, ExemptionMembers } from '../../domain/exemption.ts';
-import { FIELDS } from '../../domain/identity.ts';
+import { FIELDS, nameKey } from '../../domain/identity.ts';
 import type { SubjectRef } from '../../domain/subjects.ts';
 import { factKindOf, type HistoryRow, type RowKind } from '../codec/run-encoder.ts';
 import { causeOf, decodeGroup, RunBoundaries, rowAt, rowsOf, Walk } from './begin.ts';
@@ -14,8 +14,8 @@ import { removeStanding } from './standing-file.ts';
 // One subject among the members of exemptions, which are prints: nobody is named there, but whoever guesses an id can
 // ask whether it is one.
 
-function hasMembers({ groups }: SegmentColumns): boolean {
-  return groups.some((group) => group.kind().dictionary.includes('members'));
+function hasKind({ groups }: SegmentColumns, kind: RowKind): boolean {
+  return groups.some((group) => group.kind().dictionary.includes(kind));
 }
 
 class ForgottenMember {
@@ -50,11 +50,12 @@ function membersOf({ kind, id }: SubjectRef, folder: string): ExemptionMember[] 
   return ['', ...serialsIn(folder)].map((serial) => ({ kind, id, serial }));
 }
 
-function serialsIn(folder: string): Set<string> {
+/** `id`: of one device alone; undefined: of all. */
+function serialsIn(folder: string, id?: string): Set<string> {
   const serials = new Set<string>();
   for (const segment of listHistory(folder).segments) {
     try {
-      for (const text of textsIn(readSegment(segment))) serials.add(text);
+      for (const text of textsIn(readSegment(segment), id)) serials.add(text);
     } catch (error) {
       // It is named where it is to be written again.
       if (!(error instanceof UnreadableSegment)) throw error;
@@ -63,9 +64,9 @@ function serialsIn(folder: string): Set<string> {
   return serials;
 }
 
-function* textsIn({ groups }: SegmentColumns): Generator<string> {
+function* textsIn({ groups }: SegmentColumns, id: string | undefined): Generator<string> {
   for (const group of groups) {
-    const [kind, path] = [group.kind(), group.path()];
+    const [kind, path, subject] = [group.kind(), group.path(), group.subject()];
     const serial = path.dictionary.indexOf(FIELDS.device[1] as string);
     if (serial === -1) continue;
     const isDevice = kind.dictionary.map((one) => factKindOf(one) === 'device');
@@ -73,9 +74,27 @@ function* textsIn({ groups }: SegmentColumns): Generator<string> {
     for (let row = 0; row < group.rows; row++) {
       const code = codes[row] as number;
       if (path.codes[row] !== serial || code === -1 || !isDevice[kind.codes[row] as number]) continue;
+      if (id !== undefined && subject.dictionary[subject.codes[row] as number] !== id) continue;
       const value: unknown = JSON.parse(text(code));
       if (typeof value === 'string') yield value;
     }
+  }
+}
+
+/** Rows of facts from elsewhere whose key is the subject's: its id, or a serial number that the device has had. */
+class ForgottenFacts {
+  private keys: Set<string> | undefined;
+
+  constructor(
+    private readonly subject: SubjectRef,
+    private readonly folder: string,
+  ) {}
+
+  without(row: HistoryRow): HistoryRow | undefined {
+    if (row.kind !== 'given') return row;
+    const { kind, id } = this.subject;
+    this.keys ??= new Set([id, ...(kind === 'device' ? serialsIn(this.folder, id) : [])].map(nameKey));
+    return this.keys.has(row.subject.slice(row.subject.indexOf('\n') + 1)) ? undefined : row;
   }
 }
 
@@ -111,12 +130,14 @@ export function forgetSubject(folder: string, { subject, atMs, standIn }: Forget
   removeStanding(folder);
   const naming = new Naming(subject.id, standIn);
   const member = new ForgottenMember(subject, folder);
+  const facts = new ForgottenFacts(subject, folder);
   const result: Forgotten = { segments: 0, removed: 0, replaced: 0, inRules: 0, unreadable: [] };
   const rewritten = new Set<string>();
   const passes: Pass[] = [
-    // INVARIANT: members go first. They are found by serial numbers, which the records of a device show until they are removed, also when this is
+    // INVARIANT: members and rows of facts go first. They are found by serial numbers, which the records of a device show until they are removed, also when this is
     // interrupted and repeated.
-    { isAbout: hasMembers, without: (row) => member.without(row) },
+    { isAbout: (columns) => hasKind(columns, 'members'), without: (row) => member.without(row) },
+    { isAbout: (columns) => hasKind(columns, 'given'), without: (row) => facts.without(row) },
     { isAbout: (columns) => mayName(columns, naming), without: (row) => without(row, subject, naming) },
   ];
   for (const pass of passes) {

@@ -44,6 +44,7 @@ describe('verifying, forgetting and copying a history; another tool reads it', a
           ['device', 'd1', 'OS', `"${run}"`],
           ['event', `e${run}`, '', '{"email":"ann@x.org","name":"Ann"}'],
           ['decision', `r ${run}`, '', '{"subject":"ann@x.org"}'],
+          ['given', 'people\nann@x.org', '', '{"name":"Ann"}'],
           ['setting', 'exempted', '', '"ANN@x.org"'],
           ['rules', 'h', 'a.yaml', '"Email: ann@x.org"'],
         ]),
@@ -156,6 +157,7 @@ describe('verifying, forgetting and copying a history; another tool reads it', a
         runRows(1, START, [
           ...(given as Said[]),
           ...devices.map(({ id, serial }): Said => ['device', id, 'SerialNumber', JSON.stringify(serial)]),
+          ...['c02', 'c03'].map((serial): Said => ['given', `inventory\n${serial}`, '', '{"status":"lost"}']),
         ]),
       );
       forgetSubject(folder, FORGETTING);
@@ -168,6 +170,7 @@ describe('verifying, forgetting and copying a history; another tool reads it', a
       forgetSubject(folder, { ...FORGETTING, subject: { kind: 'device', id: 'd3' } });
       expect(membersNow('e1').has({ kind: 'device', id: 'd3', serial: 'C03' })).toBe(false);
       expect(membersNow('e1').size).toBe(39);
+      expect(rows().flatMap(({ kind, subject }) => (kind === 'given' ? subject : []))).toEqual(['inventory\nc02']);
       expect(verifyHistory(folder, ABOUT.address)).toMatchObject({ ok: true, runs: 1 });
     });
 

@@ -10,11 +10,13 @@ import type { Facts } from '../../../src/domain/facts.ts';
 import type { FactChange } from '../../../src/domain/look-back.ts';
 import type { HistoryItem, HistoryRecorder, RecordedRun, SeenRun } from '../../../src/domain/recorded-history.ts';
 import { Decoder } from '../../../src/history/codec/run-encoder.ts';
+import { forgetSubject } from '../../../src/history/files/forget.ts';
 import { historyReader } from '../../../src/history/files/read-items.ts';
 import { DeskThread, DirectDesk, ThreadDesk } from '../../../src/history/record/desk-thread.ts';
 import type { RecordingDesk } from '../../../src/history/record/folder-recording.ts';
 import { RunRecorder } from '../../../src/history/record/run-recorder.ts';
 import { type OnPlatform, startOnPlatform } from '../../support/engine-on-platform.ts';
+import { GivenInventory, inventoryRule } from '../../support/given-facts.ts';
 import { addEvent } from '../../support/looks.ts';
 import { MemoryHistory } from '../../support/memory-history.ts';
 import { PRINT_KEY } from '../../support/print-key.ts';
@@ -582,4 +584,33 @@ describe('a thread that several databases share', () => {
     expect(await other.presentPrints('device', 'paged')).toEqual(new Int32Array(0));
     await thread.close();
   });
+});
+
+it('a row of facts of a device that was forgotten is not in its record, and is recorded again when it is still read', async () => {
+  const [on, folder, inventory] = [
+    startOnPlatform({ rules: [inventoryRule('given')] }),
+    freshFolder(),
+    new GivenInventory(),
+  ];
+  on.engine.given = inventory.gate;
+  for (const id of ['d1', 'd2']) on.platform.addDevice(id);
+  inventory.read(
+    ['S-d1', 'S-d2'].map((serial) => [serial, { status: 'returned' }]),
+    on.clock.nowMs(),
+  );
+  for (const isForgotten of [false, true]) {
+    const forgetting = {
+      subject: { kind: 'device', id: 'd2' },
+      atMs: on.clock.nowMs(),
+      standIn: 'forgotten-1',
+    } as const;
+    if (isForgotten) forgetSubject(folder, forgetting);
+    const recorder = recorderOf(on, new DirectDesk(settingsOf(folder)));
+    on.engine.history = recorder;
+    await live(on, [() => {}, () => {}]);
+    await recorder.close();
+  }
+  const rows = runsOf(await itemsOf(folder)).map(({ frame }) => frame.given?.get('inventory')?.rows.count);
+  expect(rows).toEqual([1, 1, 2, 2]);
+  await on.close();
 });
