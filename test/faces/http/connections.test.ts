@@ -94,7 +94,7 @@ describe('an answer', () => {
       ended = once(context.env?.outgoing as ServerResponse, 'close');
       return context.body(whole);
     });
-    const listening = await listen(app, { host: '127.0.0.1', port: 0 }, { unreadMs: 5_000 });
+    const listening = await listen(app, { host: '127.0.0.1', port: 0 }, { unreadMs: 2_000 });
     onTestFinished(() => listening.close(0));
     const ask = async () => {
       const socket = dial(listening.url);

@@ -16,7 +16,7 @@ const ADMIN = 'admin-token-0123456789-abcdefghij';
 const [ADA, BOB, CARL, DORA] = ['ada@x.org', 'bob@x.org', 'carl@x.org', 'dora@x.org'];
 /** What a device or a person writes. */
 const HOSTILE = '=HYPERLINK("https://evil.example")\u202e\u200b\u001b[31m<b>https://trustward.example/mine/x</b>';
-const TIMED = Number(process.env.TRUSTWARD_MINE_TIMED ?? 2_000);
+const TIMED = Number(process.env.TRUSTWARD_MINE_TIMED ?? 400);
 const PRESSES = Number(process.env.TRUSTWARD_MINE_PRESSES ?? 2_500);
 const AT_ONCE = 50;
 

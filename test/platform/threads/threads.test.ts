@@ -173,10 +173,8 @@ describe('a run whose devices are read and judged by other threads, against one 
         '{"DeviceID":"broken',
         `{"DeviceID":"deep","x":${'['.repeat(300)}${']'.repeat(300)}}`,
       ];
-      for (const odd of rules === PAGED ? odds : odds.slice(0, 1)) {
-        const fleets = [whole, whole.with(2_100, odd)];
-        expect(await databaseAfter(rules, true, fleets)).toEqual(await databaseAfter(rules, false, fleets));
-      }
+      const fleets = [whole, ...odds.slice(0, rules === PAGED ? 3 : 1).map((odd) => whole.with(2_100, odd))];
+      expect(await databaseAfter(rules, true, fleets)).toEqual(await databaseAfter(rules, false, fleets));
     });
 
     it('leave nothing behind when a thread dies: one thread reads the list', async () => {

@@ -8,7 +8,7 @@ import { hasNoPostgres, NEEDS_POSTGRES, sharedCluster } from '../../support/post
 import { TcpProxy } from '../../support/tcp-proxy.ts';
 import { clockApart, type LeaseWorld, leaseWorld } from './lease-world.ts';
 
-const HISTORIES = 48;
+const HISTORIES = 16;
 const AT_ONCE = 16;
 const WORKERS = 3;
 /** A history goes on until so much has happened in it. */
