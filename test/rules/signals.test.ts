@@ -60,7 +60,7 @@ describe('a rule over signals', () => {
     expect(ruleOf(twice).sources).toEqual(['devices']);
   });
 
-  it('reads a member of the newest one: unknown without any, after a gap, and where it is of another type', () => {
+  it('reads a member of the newest one: unknown without any, after a gap, and where it is none that the standard has', () => {
     const rule = ruleOf(isNotCompliant);
     const both = [status('old', 60 * MINUTE, 'compliant'), status('new', 30 * MINUTE, 'not-compliant')];
     expect(verdictOf(rule, DEVICE, known(), both)).toBe('match');
@@ -69,7 +69,8 @@ describe('a rule over signals', () => {
     const since = (agoMs: number) => known([{ transmitter: 'okta', fromMs: NOW_MS - agoMs, toMs: NOW_MS }]);
     expect(verdictOf(rule, DEVICE, since(30 * MINUTE), both)).toBe('match');
     expect(verdictOf(rule, DEVICE, since(30 * MINUTE - 1), both)).toBe('unknown');
-    expect(verdictOf(rule, DEVICE, known(), [...both, status('odd', 1, 7)])).toBe('unknown');
+    for (const odd of [7, 'not_compliant', 'Compliant'])
+      expect(verdictOf(rule, DEVICE, known(), [...both, status('odd', 1, odd)])).toBe('unknown');
     expect(verdictOf(rule, DEVICE, known(), [...both, signal('none', 1, {}, 'device-compliance-change')])).toBe(
       'unknown',
     );
@@ -94,6 +95,7 @@ describe('a rule over signals', () => {
     const change = (change_type: string) => signal(change_type, 1, { body: { change_type } }, 'credential-change');
     expect(verdictOf(rule, DEVICE, known(), [change('revoke')])).toBe('match');
     expect(verdictOf(rule, DEVICE, known(), [change('update')])).toBe('no_match');
+    expect(verdictOf(rule, DEVICE, known(), [change('revoked')])).toBe('unknown');
     const custom = { transmitter: 'okta', event: 'https://okta.example/risk', of: 'score', within: '1h' };
     expect(problemsOf({ '>': [{ last_signal: custom }, 80] })).toEqual([]);
   });

@@ -350,7 +350,7 @@ export interface Compiling {
 export function isOfType(value: Fact, type: ValueType): boolean {
   switch (type.kind) {
     case 'text':
-      return typeof value === 'string';
+      return typeof value === 'string' && (!type.isClosed || (type.values ?? []).includes(value));
     case 'flag':
       return value === 'TRUE' || value === 'FALSE';
     case 'boolean':

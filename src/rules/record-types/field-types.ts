@@ -20,8 +20,17 @@ export type ValueType =
   | { kind: 'boolean' }
   /** The result of `and` and `or` over lists. Can only stand where a condition is expected. */
   | { kind: 'condition' }
-  /** `values`: the known ones; another one is a mistake. `usual`: others are no mistake. `style`: texts that must not be compared as plain text. */
-  | { kind: 'text'; values?: readonly string[]; usual?: readonly string[]; style?: 'version' | 'groups' | 'level' }
+  /**
+   * `values`: the known ones; another one is a mistake of a rule. `isClosed`: and unknown in a record. `usual`: others are no mistake. `style`: texts that must
+   * not be compared as plain text.
+   */
+  | {
+      kind: 'text';
+      values?: readonly string[];
+      isClosed?: true;
+      usual?: readonly string[];
+      style?: 'version' | 'groups' | 'level';
+    }
   /** `"TRUE"` or `"FALSE"`. An empty flag is unknown. */
   | { kind: 'flag' }
   | { kind: 'number' }

@@ -10,8 +10,8 @@ type Members = { [name: string]: ValueType };
 
 const SECONDS_SINCE_1970: ValueType = { kind: 'time', unit: 's' };
 const texts: ValueType = { kind: 'list', of: TEXT };
-/** The standard has no others. */
-const oneOf = (...values: string[]): ValueType => ({ kind: 'text', values });
+/** The standard has no others: what another one means is not known. */
+const oneOf = (...values: string[]): ValueType => ({ kind: 'text', values, isClosed: true });
 /** The standard names these, and allows others. */
 const usually = (...usual: string[]): ValueType => ({ kind: 'text', usual });
 
