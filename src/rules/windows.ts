@@ -419,8 +419,11 @@ export class Windows {
   }
 
   /** What a window sees, given the stretches of time its log was read for. */
-  view({ withinMs, transmitter, lagMaxMs }: WindowSpec, coverage: readonly Coverage[]): WindowView {
-    const { nowMs } = this;
+  view(
+    { withinMs, transmitter, lagMaxMs }: WindowSpec,
+    coverage: readonly Coverage[],
+    nowMs: number = this.nowMs,
+  ): WindowView {
     const fromMs = nowMs - withinMs;
     const knownSinceMs = Math.max(
       logKnownSince(coverageOf(coverage, transmitter), withinMs, nowMs, lagMaxMs),

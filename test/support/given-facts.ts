@@ -1,6 +1,7 @@
 // support: a source of facts from elsewhere, by serial number, as rules and an engine of a test have it: its rows are what the test says.
 import type { Facts } from '../../src/domain/facts.ts';
 import type { GivenFacts, GivenReading, GivenSource } from '../../src/domain/given-facts.ts';
+import { type GivenTables, packRows } from '../../src/domain/given-table.ts';
 import { nameKey } from '../../src/domain/identity.ts';
 import { ACTIONS } from '../../src/engine/act/actions.ts';
 import { GivenGate } from '../../src/engine/run/given.ts';
@@ -25,7 +26,7 @@ export const INVENTORY: GivenSource = {
 export const RETURNED = { '==': [{ var: '$facts.inventory.status' }, 'returned'] };
 
 /** As a file of rules has it. */
-const FILE = `sources:
+export const INVENTORY_FILE = `sources:
   inventory:
     key: { serial_number: serial }
     fields: { status: text, seen: { type: time, unit: ms } }
@@ -46,9 +47,17 @@ export function inventoryRule(id: string, when: unknown = RETURNED, more: object
       lastDevice: false,
       perDay: undefined,
       sources: [INVENTORY],
-      files: [{ file: 'sources.yaml', text: FILE }],
+      files: [{ file: 'sources.yaml', text: INVENTORY_FILE }],
     },
   };
+}
+
+/** What the frame of a recorded run has of it. */
+export function inventoryGiven(atMs: number, rows: readonly (readonly [serial: string, row: Facts])[]): GivenTables {
+  const packed = packRows(rows.map(([serial, row]) => [nameKey(serial), row]));
+  const times = { atMs, readAt: atMs, freshUntilMs: atMs + INVENTORY.freshMs };
+  const state = { source: 'inventory', key: 'serial_number', hash: JSON.stringify(rows), doubt: undefined } as const;
+  return new Map([['inventory', { ...state, ...times, rows: packed }]]);
 }
 
 export class GivenInventory implements GivenFacts {

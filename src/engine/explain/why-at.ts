@@ -10,6 +10,7 @@ import { CLAIM_STATUSES, type Claim } from '../../domain/episode.ts';
 import { AppError } from '../../domain/errors.ts';
 import type { TrustEvent } from '../../domain/event.ts';
 import { type Fact, type Facts, ownText, ownTexts } from '../../domain/facts.ts';
+import { doubtAt } from '../../domain/given-table.ts';
 import type { Identity, IdentityReader } from '../../domain/identity.ts';
 import type { LookBack } from '../../domain/look-back.ts';
 import type { Clock } from '../../domain/ports.ts';
@@ -383,11 +384,13 @@ function isAbout({ deviceId, serialNumber, email, serviceId, serviceName }: Trus
 
 function asOf({ run: { frame } }: Moment, { seenAtMs }: RecordAt, atMs: number, faults: readonly string[]): AsOf {
   const { seq, startedAt } = frame.run;
-  const untrusted = Object.values(frame.decidedOn ?? frame.sources).flatMap(({ source, state, trusted }) =>
-    state === 'failed' || (state === 'read' && !trusted)
-      ? [`run ${seq} could not use its reading of the ${source}`]
-      : [],
+  const lists = Object.values(frame.decidedOn ?? frame.sources).flatMap(({ source, state, trusted }) =>
+    state === 'failed' || (state === 'read' && !trusted) ? [`the ${source}`] : [],
   );
+  const given = [...(frame.given?.values() ?? [])].flatMap((table) =>
+    doubtAt(table, startedAt) ? [`$facts.${table.source}`] : [],
+  );
+  const untrusted = [...lists, ...given].map((source) => `run ${seq} could not use its reading of ${source}`);
   const notes = [...faults, ...untrusted, 'plans that waited then are not recorded'];
   return { askedAt: atMs, run: seq, runAt: startedAt, seenAt: seenAtMs, notes };
 }

@@ -14,6 +14,7 @@ import { compileProgram, newFrame, type Program, type ProgramRule } from '../com
 import { virtualReader } from '../facts/fact-list.ts';
 import { FactReader } from '../facts/fact-reader.ts';
 import {
+  type EventCount,
   FALSE,
   type Frame,
   FUTURE_MAX_MS,
@@ -188,11 +189,16 @@ export function registerTracks(kind: SubjectKind, program: Program, tracks: Look
   for (const { fact } of program.slots) if (fact.kind === 'look_back') tracks.register(kind, fact.past);
 }
 
+/** Signals come by themselves: their windows end now, however long ago the log of events was read. */
+function viewOf(windows: Windows, count: EventCount, { coverage, nowMs }: FactsContext): WindowView {
+  return count.transmitter === undefined ? windows.view(count, coverage) : windows.view(count, coverage, nowMs);
+}
+
 export function frameFor(kind: SubjectKind, program: Program, windows: Windows, context: FactsContext): Frame {
   windows.advance(context.windowsAtMs ?? context.nowMs);
   const readers = program.slots.map(({ fact }): { window: EventWindow; view: WindowView } | undefined =>
     fact.kind === 'events'
-      ? { window: windows.register(fact.key, fact.count), view: windows.view(fact.count, context.coverage) }
+      ? { window: windows.register(fact.key, fact.count), view: viewOf(windows, fact.count, context) }
       : undefined,
   );
   const noEvents = context.unavailable.has('events');

@@ -1,7 +1,9 @@
 // test: what was known and done of a subject: as of an earlier time, as one line of time, and its history in a real organization.
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import type { GivenDoubt, GivenTable } from '../../../src/domain/given-table.ts';
 import type { Identity } from '../../../src/domain/identity.ts';
 import type { HistoryReader } from '../../../src/domain/recorded-history.ts';
+import { SIGNAL_EVENTS } from '../../../src/domain/signal.ts';
 import type { ExplainedPart } from '../../../src/domain/why.ts';
 import { ACTIONS } from '../../../src/engine/act/actions.ts';
 import { historyOf } from '../../../src/engine/explain/history-of.ts';
@@ -16,9 +18,10 @@ import { stateWords } from '../../../src/faces/report/why-words.ts';
 import { systemClock } from '../../../src/runtime/system/clock.ts';
 import { banRule, startOnPlatform } from '../../support/engine-on-platform.ts';
 import { START_MS } from '../../support/filled-store.ts';
+import { INVENTORY_FILE, inventoryGiven } from '../../support/given-facts.ts';
 import { addFleet, compromise, lookOn } from '../../support/looks.ts';
 import { type Organization, startOrganization } from '../../support/organization.ts';
-import { DAY, HOUR, MINUTE, Recording, T0, untrusted } from '../../support/recorded.ts';
+import { DAY, HOUR, MINUTE, Recording, type RunSaid, T0, untrusted } from '../../support/recorded.ts';
 
 const FILE = `id: ban-compromised
 subject: device
@@ -129,6 +132,64 @@ describe('why as of then', () => {
     const { rules } = await whyAt(deps, 'd1', T0 + MINUTE);
     expect(rules).toMatchObject([{ verdict: 'unknown' }]);
     expect(rules[0]?.reason).toMatch(/event/);
+  });
+
+  it('judges by the signals and the rows of facts that were known then, however long ago the log of events was read', async () => {
+    const files = new Map([
+      [
+        'signals.yaml',
+        'transmitters: { idp: { issuer: "https://i.x", audience: us, jwks: { file: i }, delivery: push } }',
+      ],
+      ['sources.yaml', INVENTORY_FILE],
+      [
+        'returned.yaml',
+        FILE.replace('ban-compromised', 'returned').replace(
+          /when: .*/,
+          'when: { "==": [{ var: $facts.inventory.status }, lost] }',
+        ),
+      ],
+      [
+        'revoked.yaml',
+        FILE.replace('ban-compromised', 'revoked').replace(
+          /when: .*/,
+          'when: { ">=": [{ signal_count: { transmitter: idp, event: session-revoked, within: 1h } }, 1] }',
+        ),
+      ],
+    ]);
+    const recording = new Recording().device('d1');
+    const seen = (status: string, doubt?: GivenDoubt): RunSaid => {
+      const [table] = inventoryGiven(T0, [['S-d1', { status }]]).values();
+      const given = new Map([['inventory', { ...(table as GivenTable), doubt }]]);
+      const ofLog = { fromMs: T0 - DAY, toMs: T0 - HOUR };
+      const coverage = [ofLog, { transmitter: 'idp', fromMs: T0 - DAY, toMs: recording.nowMs }];
+      return { ...inForce, frame: { coverage, given } };
+    };
+    recording.run({ ...seen('lost'), ruleSet: { hash: 'then', files } });
+    recording.event({ deviceId: 'd1', transmitter: 'idp', type: SIGNAL_EVENTS.get('session-revoked') as string });
+    recording.run(seen('found')).run(seen('found', { why: 'untrusted', text: 'half of it is gone' }));
+    const { deps } = await known(recording);
+    const verdicts = async (run: number) => {
+      const { rules } = await whyAt(deps, 'd1', T0 + run * 5 * MINUTE + 1);
+      return rules.map(({ rule, verdict, reason }) => [
+        rule,
+        verdict,
+        reason?.includes('its source is not trusted') ?? false,
+      ]);
+    };
+    expect(await verdicts(0)).toEqual([
+      ['returned', 'match', false],
+      ['revoked', 'no_match', false],
+    ]);
+    expect(await verdicts(1)).toEqual([
+      ['returned', 'no_match', false],
+      ['revoked', 'match', false],
+    ]);
+    expect(await verdicts(2)).toEqual([
+      ['returned', 'unknown', true],
+      ['revoked', 'match', false],
+    ]);
+    const { asOf } = await whyAt(deps, 'd1', T0 + 10 * MINUTE + 1);
+    expect(asOf?.notes).toContain('run 3 could not use its reading of $facts.inventory');
   });
 
   it('shows what was decided, open, exempt and stopped then, and nothing of later', async () => {

@@ -4,6 +4,7 @@ import type { StoredDecision } from '../../../src/domain/decision.ts';
 import { intentKey } from '../../../src/domain/digest.ts';
 import type { Claim, Episode } from '../../../src/domain/episode.ts';
 import type { Exemption } from '../../../src/domain/exemption.ts';
+import type { Facts } from '../../../src/domain/facts.ts';
 import type { Intent } from '../../../src/domain/intent.ts';
 import type { Replay } from '../../../src/domain/replay.ts';
 import type { OpenState } from '../../../src/domain/store.ts';
@@ -12,6 +13,7 @@ import { TRUST_DEFAULT } from '../../../src/engine/pull/trust-gate.ts';
 import { whatIf } from '../../../src/history/replay/what-if.ts';
 import type { LoadedRule } from '../../../src/rules/language/loaded-rule.ts';
 import { doneIntent } from '../../support/filled-store.ts';
+import { inventoryGiven, inventoryRule } from '../../support/given-facts.ts';
 import { DAY, HOUR, MINUTE, NOTHING_OPEN, Recording, ruleOf, T0, untrusted } from '../../support/recorded.ts';
 
 const COMPROMISED = { MdmData: { CompromisedStatus: 'TRUE' } };
@@ -37,6 +39,29 @@ test('a rule bans what matched, and undoes it when the match is over', async () 
     { undo: true },
   ]);
   expect(replay.rules).toMatchObject([{ id: 'ban', mode: 'dry-run', matches: 1, acts: 1, undos: 1, flaps: 1 }]);
+});
+
+test('a changed rule over facts from elsewhere is judged by the rows of each run, and by none that nobody recorded', async () => {
+  const recording = new Recording().devices(3);
+  const run = (...rows: (readonly [string, Facts])[]) =>
+    recording.run({ frame: { given: inventoryGiven(recording.nowMs, rows) } });
+  run(['S-d1', { status: 'in use' }], ['S-d2', { status: 'lost' }]);
+  run(['S-d1', { status: 'lost' }], ['S-d2', { status: 'lost' }]);
+  recording.run();
+  run(['S-d1', { status: 'in use' }]);
+  run(['S-d1', { status: 'in use' }]);
+  const replay = (status: string) => {
+    const when = { '==': [{ '??': [{ var: '$facts.inventory.status' }, 'none'] }, status] };
+    const more = { then: 'ban_device', revert: true, limits: { max: 10, percent: 100 } };
+    return replayed(recording, inventoryRule('lost', when, more));
+  };
+  expect(shown(await replay('lost'))).toEqual([
+    '0: ban_device S-d2',
+    '5: ban_device S-d1',
+    '20: unban_device S-d2',
+    '20: unban_device S-d1',
+  ]);
+  expect(shown(await replay('none'))).toEqual(['0: ban_device S-d3', '15: ban_device S-d2']);
 });
 
 test('an over-eager rule is held by its limits, and says whom it would have hit', async () => {
