@@ -125,7 +125,15 @@ export function* saveEvents(db: Db, observed: ObservedEvents): Work<{ added: num
   yield* db.run('DELETE FROM coverage WHERE to_ms < ?', observed.forgetBeforeMs);
   // What is forgotten is no longer known: a rule with a longer window must not take it for a time without events.
   yield* db.run('UPDATE coverage SET from_ms = ? WHERE from_ms < ?', observed.forgetBeforeMs, observed.forgetBeforeMs);
+  yield* forgetProven(db, observed.forgetBeforeMs);
   return { added };
+}
+
+/** What was proven of transmitters counts for signals that are kept: the stretch would otherwise be known again for the next longer window. */
+export function* forgetProven(db: Db, beforeMs: number): Work<void> {
+  const sql =
+    'UPDATE transmitters SET known_from = CASE WHEN known_to < ? THEN known_to ELSE ? END WHERE known_from < ?';
+  yield* db.run(sql, beforeMs, beforeMs, beforeMs);
 }
 
 const TOUCHING = 'FROM coverage WHERE transmitter = ? AND to_ms >= ? AND from_ms <= ?';

@@ -10,7 +10,7 @@ import {
   type TransmitterState,
 } from '../domain/signal.ts';
 import type { Coverage } from '../domain/snapshot.ts';
-import { EVENT_COLUMNS, eventOfRow, rowOfEvent } from './event-log.ts';
+import { EVENT_COLUMNS, eventOfRow, forgetProven, rowOfEvent } from './event-log.ts';
 import type { Unit } from './outbox.ts';
 import type { Db, Row, Value, Work } from './queries.ts';
 import { storedJson } from './stored-json.ts';
@@ -19,6 +19,8 @@ import { storedJson } from './stored-json.ts';
 const TAKEN_MAX = 20_000;
 /** What nothing takes up for so long, no rule reads. */
 const KEPT_MS = 7 * 86_400_000;
+/** A signal may be of a time that is so far ahead of the one when it came. */
+const AHEAD_MS = 300_000;
 
 const WAITING = 'SELECT count(*) AS count FROM (SELECT 1 FROM signals LIMIT ?) AS waiting';
 const COLUMNS = [...EVENT_COLUMNS, 'received_at'];
@@ -75,7 +77,8 @@ function* received(db: Db, batch: SignalBatch): Work<{ repeated: number; waiting
   for (const [what, added] of counts) yield* db.insert('signal_counts', { transmitter, what, count: added }, adding);
   yield* keepState(db, batch);
   yield* db.run('DELETE FROM signal_ids WHERE until < ?', atMs);
-  yield* db.run('DELETE FROM signals WHERE received_at < ?', atMs - KEPT_MS);
+  const dropped = yield* db.run('DELETE FROM signals WHERE received_at < ?', atMs - KEPT_MS);
+  if (dropped > 0) yield* forgetProven(db, atMs - KEPT_MS + AHEAD_MS);
   const waiting = yield* db.get<{ count: number }>(WAITING, SIGNALS_WAITING_MAX);
   return { repeated: counts.get('repeated') ?? 0, waiting: waiting?.count ?? 0 };
 }

@@ -160,6 +160,43 @@ describe('every method of the port gives back what it was given, and what must n
       expect(left).toEqual([[later]]);
     });
 
+    it('does not know of a transmitter what was forgotten, whatever was proven, and whichever window comes later', async () => {
+      const { store } = open;
+      const batch = { transmitter: 'okta', signals: [], refused: {} };
+      const proves = (fromMs: number, toMs: number) =>
+        store.signalBox().receive({ ...batch, atMs: toMs, proven: { fromMs, toMs } });
+      const forget = async (forgetBeforeMs: number) => {
+        const signals = await store.newSignals();
+        await store.observeEvents({ events: [], coverage: undefined, forgetBeforeMs, signals });
+        return [...(await store.newSignals()).coverage, ...(await store.coverage())].map(({ fromMs, toMs }) => [
+          fromMs,
+          toMs,
+        ]);
+      };
+      await proves(0, 100);
+      await proves(0, 300);
+      expect(await forget(0)).toEqual([
+        [100, 300],
+        [100, 300],
+      ]);
+      await forget(200);
+      await proves(250, 400);
+      expect(await forget(0)).toEqual([
+        [200, 400],
+        [200, 400],
+      ]);
+      expect(await forget(500)).toEqual([[400, 400]]);
+      const own = { ...event, id: 'okta:1', createdAtMs: 450, transmitter: 'okta' };
+      const signals = [{ event: own, jti: '1', untilMs: 1_000, isUnknown: false }];
+      await store.signalBox().receive({ ...batch, atMs: 450, signals, proven: undefined });
+      const [days, skew] = [8 * 86_400_000, 300_000];
+      await proves(0, days);
+      expect(await store.newSignals()).toMatchObject({
+        events: [],
+        coverage: [{ fromMs: days / 8 + skew, toMs: days }],
+      });
+    });
+
     it('keeps the signals of a transmitter, and the stretches they are known for, apart from the log of the platform', async () => {
       const { store } = open;
       const signal = { ...event, id: 'okta:1', createdAtMs: 190, transmitter: 'okta', serviceId: 'crm' };

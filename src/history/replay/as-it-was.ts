@@ -3,7 +3,7 @@
 // that the record shows. The open state is the recorded one, so that a difference never leads to others. Nothing is sent or kept.
 import { canonicalJson } from '../../base/json.ts';
 import { shownName } from '../../base/text.ts';
-import { timeText } from '../../base/time.ts';
+import { formatDuration, timeText } from '../../base/time.ts';
 import { drainedInTurns } from '../../base/turns.ts';
 import {
   type ActionName,
@@ -39,6 +39,7 @@ import {
   type SubjectKind,
   type SubjectRef,
 } from '../../domain/subjects.ts';
+import { countedMs } from '../../domain/verdict.ts';
 import { deciding } from '../../engine/decide/decide.ts';
 import { Exemptions } from '../../engine/decide/exemptions.ts';
 import type { Decided } from '../../engine/decide/input.ts';
@@ -321,6 +322,8 @@ export interface KnownOfRun {
   latestMs: number;
   /** Earlier runs, which rules look back on, are not in the record. */
   beginsMs: number | undefined;
+  /** How long a window was at most by earlier rules, and until when these were in force. */
+  windowsBefore: readonly { untilMs: number; windowMs: number }[];
 }
 
 interface ExplainedDifference {
@@ -398,13 +401,26 @@ function windowOf({ reads }: LoadedRule): number {
   return Math.max(reads.events ? reads.windowMs : 0, reads.signalWindowMs);
 }
 
-function ofWindows(rule: LoadedRule | undefined, { run, gaps, latestMs }: KnownOfRun): string | undefined {
+function ofWindows(
+  rule: LoadedRule | undefined,
+  { run, gaps, latestMs, windowsBefore }: KnownOfRun,
+): string | undefined {
   if (!rule || windowOf(rule) === 0) return undefined;
   const { startedAt } = run.frame.run;
   if (latestMs - startedAt > SET_BACK_MAX_MS) return 'the clock had been set back by more than windows keep events for';
   const fromMs = startedAt - windowOf(rule);
-  return gaps.find(({ cause, toMs, fromMs: from }) => cause !== 'forgotten' && toMs >= fromMs && from <= startedAt)
-    ?.text;
+  const gap = gaps.find(
+    ({ cause, toMs, fromMs: from }) => cause !== 'forgotten' && toMs >= fromMs && from <= startedAt,
+  );
+  // The log of the platform is read again for a longer window. Nobody sends signals again.
+  const shorter = windowsBefore.findLast(
+    ({ untilMs, windowMs }) => untilMs >= fromMs && windowMs < rule.reads.signalWindowMs,
+  );
+  return (
+    gap?.text ??
+    (shorter &&
+      `no rule counted signals of more than ${formatDuration(shorter.windowMs)} before ${timeText(shorter.untilMs)}: older ones were not kept`)
+  );
 }
 
 /** A process that went on without a break knows what it saw meanwhile. */
@@ -455,6 +471,7 @@ class AsItWas {
   private readonly ids = countingIds('as-it-was');
   private readonly gaps: HistoryGap[] = [];
   private readonly differences: ReplayDifference[] = [];
+  private readonly windowsBefore: { untilMs: number; windowMs: number }[] = [];
   private verdicts: KeptVerdicts | undefined;
   private past: KeptPast | undefined;
   private inForce: RecordedRules | undefined;
@@ -543,8 +560,9 @@ class AsItWas {
     this.last = { run, decided };
     const was = { written, ended };
     const is = { written: decided.decisions, ended: decided.ended };
-    const { gaps, lost, latestMs } = this;
-    const known = { run, world, rules: rules.rules, problems, gaps, lost, latestMs, beginsMs: this.past?.beginsMs };
+    const { gaps, lost, latestMs, windowsBefore } = this;
+    const ofRules = { rules: rules.rules, problems, windowsBefore };
+    const known = { run, world, ...ofRules, gaps, lost, latestMs, beginsMs: this.past?.beginsMs };
     for (const { differs, why } of explainedDifferences(comparedDecisions(was, is, openState.decisions), known)) {
       const { rule, target } = differs;
       if (options.only && !options.only.includes(rule)) continue;
@@ -575,6 +593,10 @@ class AsItWas {
   private async rulesOf(run: RecordedRun): Promise<KeptVerdicts> {
     const recorded = await this.sets.of(run);
     if (this.verdicts && this.inForce?.rules === recorded.rules) return this.verdicts;
+    if (this.inForce) {
+      const windowMs = countedMs(this.inForce.rules.evaluator.needs);
+      this.windowsBefore.push({ untilMs: run.frame.run.startedAt, windowMs });
+    }
     this.inForce = recorded;
     const { rules } = recorded.rules;
     this.tally.rulesAre(rules);

@@ -48,6 +48,8 @@ export interface PlayedMonth {
   looks: number;
   deaths: number;
   decisions: number;
+  /** Other rule sets that came into force. */
+  edits: number;
   made: Made;
   /** The last runs that were committed before a death: they may have died before they were recorded. */
   diedAfter: ReadonlySet<string>;
@@ -152,7 +154,7 @@ class Month {
     const hash = createHash('sha256').update(JSON.stringify(this.platform.effects));
     for (const { bytes } of db.all<{ bytes: string }>('SELECT bytes FROM audit ORDER BY seq')) hash.update(bytes);
     const count = (table: string) => Number(db.get<{ n: number }>(`SELECT count(*) AS n FROM ${table}`)?.n);
-    const counts = { runs: count('runs'), decisions: count('decisions'), looks, deaths, made };
+    const counts = { runs: count('runs'), decisions: count('decisions'), looks, deaths, edits: this.rules.edits, made };
     return {
       seed,
       db,

@@ -117,6 +117,7 @@ function isTrue(
   const { isExplained, reason, atMs, runSeq } = one;
   if (!isExplained) return false;
   if (/the clock had been set back/.test(reason)) return month.hasJumped;
+  if (/older ones were not kept/.test(reason)) return month.edits > 0;
   if (/the record begins at/.test(reason))
     return [...month.made.values()].some(({ seq }) => seq < (recorded[0]?.frame.run.seq ?? 0));
   if (/each subject once/.test(reason)) return listsTwice(month, runSeq);
