@@ -108,10 +108,16 @@ export class Transmitter extends DeliveryLoop implements SignalsOut {
   }
 
   protected async attempt(signal: AbortSignal): Promise<'more' | 'done'> {
-    const streams = (await this.store.streams()).filter(({ status }) => status === 'enabled');
+    const streams = await this.served();
     const rounds = await Promise.allSettled(streams.map((stream) => this.serve(stream, signal)));
     for (const round of rounds) if (round.status === 'rejected') throw round.reason;
     return rounds.some((round) => round.status === 'fulfilled' && round.value) ? 'more' : 'done';
+  }
+
+  /** Those of receivers that the settings no longer have wait, as paused ones do. */
+  private async served(): Promise<StreamState[]> {
+    const streams = await this.store.streams();
+    return streams.filter(({ status, receiver }) => status === 'enabled' && this.receivers.has(receiver));
   }
 
   /** Whether more is due at once. */
@@ -127,8 +133,7 @@ export class Transmitter extends DeliveryLoop implements SignalsOut {
   }
 
   protected async nextDueAt(): Promise<number | undefined> {
-    const streams = await this.store.streams();
-    const due = streams.filter(({ method, status, waiting }) => method === PUSH && status === 'enabled' && waiting > 0);
+    const due = (await this.served()).filter(({ method, waiting }) => method === PUSH && waiting > 0);
     return due.length === 0 ? undefined : Math.min(...due.map(({ dueAt }) => dueAt));
   }
 

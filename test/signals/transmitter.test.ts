@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { systemClock } from '../../src/runtime/system/clock.ts';
 import { Poller, type PollerParts } from '../../src/signals/poller.ts';
 import { Receiver as SignalReceiver } from '../../src/signals/receiver.ts';
+import type { Transmitter } from '../../src/signals/transmitter.ts';
 import { silent } from '../support/engine-on-platform.ts';
 import { type Receiver, startReceiver } from '../support/receiver.ts';
 import { databases } from '../support/stores.ts';
@@ -182,6 +183,23 @@ describe('what was done and undone', () => {
     await expect.poll(async () => (await store?.streams())?.[0]?.waiting).toBe(0);
     const entries = await sending.org.composition.engine.store.audit({ kind: 'stream.refused', limit: 5 });
     expect(entries.length).toBe(1);
+  });
+
+  it('for a receiver that the settings no longer have waits, and keeps no other from what is for it', async () => {
+    const id = await pushed(await sending.as('okta'));
+    await polled(await sending.as('jamf'));
+    const out = sending.org.composition.notifications.signals as Transmitter;
+    receiver.answers.push(503);
+    trouble('SIGNAL-6');
+    await sending.org.run('enforce');
+    const states = async () => new Map((await out.store.streams()).map((stream) => [stream.receiver, stream]));
+    await expect.poll(async () => (await states()).get('okta')?.failures).toBe(1);
+    // As after a start with a file that has no okta.
+    (out.receivers as Map<string, unknown>).delete('okta');
+    await out.store.change(id, { dueAt: 0 }, []);
+    expect(await out.round(AbortSignal.timeout(60_000))).toBe('done');
+    expect((await states()).get('okta')).toMatchObject({ failures: 1, dueAt: 0, waiting: 2 });
+    expect((await states()).get('jamf')).toMatchObject({ waiting: 1 });
   });
 });
 
