@@ -7,6 +7,7 @@ import { readFile } from 'node:fs/promises';
 import { sqliteDatabase } from '../../src/domain/database.ts';
 import { composeReader } from '../../src/runtime/compose/reader.ts';
 import { systemClock } from '../../src/runtime/system/clock.ts';
+import { built } from '../support/built.ts';
 import { type Organization, startOrganization } from '../support/organization.ts';
 import { Dice } from './dice.ts';
 import { addCast, changeTroubles, faultsOf, LATER_RULE, RULE, reverseBans, type Troubles } from './troubles.ts';
@@ -28,8 +29,7 @@ export interface KilledLife {
   troubles: Troubles;
 }
 
-/** `main`: the program, as arguments of node. */
-export async function liveAndDie(seed: number, kills: number, main: readonly string[]): Promise<KilledLife> {
+export async function liveAndDie(seed: number, kills: number): Promise<KilledLife> {
   const org = await startOrganization({ devices: 60, rules: { ban: RULE, later: LATER_RULE }, env: ENV });
   await org.composition.close(); // the engine lives in processes of its own
   const dice = new Dice(seed, 'kills');
@@ -38,7 +38,7 @@ export async function liveAndDie(seed: number, kills: number, main: readonly str
     reverseBans(org.console, life.troubles, dice);
     changeTroubles(org.console, life.troubles, dice);
     org.console.faults?.set({ seed: dice.whole(1, 1_000_000), faults: faultsOf(dice) });
-    const child = start(org, main);
+    const child = start(org);
     // Some die while they start; the others while they run, however long a busy machine takes to start them.
     if (dice.chance(0.2)) await systemClock.sleep(dice.whole(100, 900));
     else {
@@ -52,23 +52,26 @@ export async function liveAndDie(seed: number, kills: number, main: readonly str
     if (await killed(child)) life.kills += 1;
   }
   org.console.faults?.clear();
-  await settle(life, main);
+  await settle(life);
   return life;
 }
 
-function start(org: Organization, main: readonly string[]): ChildProcess {
-  return spawn(process.execPath, [...main, 'serve'], { env: { ...process.env, ...org.env }, stdio: 'ignore' });
+export function start(org: Organization): ChildProcess {
+  return spawn(process.execPath, [built('src/main.ts'), 'serve'], {
+    env: { ...process.env, ...org.env },
+    stdio: 'ignore',
+  });
 }
 
 /** Until it has printed its address, or has ended. */
-async function listening({ dbFile }: Organization, child: ChildProcess): Promise<void> {
+export async function listening({ dbFile }: Organization, child: ChildProcess): Promise<void> {
   // A daemon that ends removes it.
   const said = () => readFile(`${dbFile}.daemon.json`, 'utf8').catch(() => '');
   while (child.exitCode === null && !(await said()).includes(`"pid":${child.pid},`)) await systemClock.sleep(20);
 }
 
 /** Kills it; false when it had ended by itself. */
-async function killed(child: ChildProcess): Promise<boolean> {
+export async function killed(child: ChildProcess): Promise<boolean> {
   const exited = child.exitCode === null ? once(child, 'exit') : undefined;
   const lived = child.exitCode === null;
   child.kill('SIGKILL');
@@ -77,8 +80,8 @@ async function killed(child: ChildProcess): Promise<boolean> {
 }
 
 /** One more life without faults, until nothing is open any more; it ends on request. */
-async function settle({ org }: KilledLife, main: readonly string[]): Promise<void> {
-  const child = start(org, main);
+async function settle({ org }: KilledLife): Promise<void> {
+  const child = start(org);
   const exited = once(child, 'exit');
   let quiet = 0;
   for (let look = 0; look < 240 && quiet < 24; look += 1) {

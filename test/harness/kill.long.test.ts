@@ -1,7 +1,6 @@
 // harness: the real daemon, killed (kill -9) hundreds of times at random moments, over HTTP, against a console with latency,
 // resets and late effects. KILLS and KILL_SEED choose another number or another seed.
 import { describe, expect, it } from 'vitest';
-import { built } from '../support/built.ts';
 import { checkKilled, type KillFigures, killLine } from './kill-checks.ts';
 import { type KilledLife, liveAndDie } from './kill-life.ts';
 
@@ -29,7 +28,7 @@ describe('a daemon that is killed again and again', () => {
 async function killAndCheck(seed: number, kills: number): Promise<KillFigures> {
   let life: KilledLife | undefined;
   try {
-    life = await liveAndDie(seed, kills, [built('src/main.ts')]);
+    life = await liveAndDie(seed, kills);
     return await checkKilled(life);
   } finally {
     await life?.org.console.close();

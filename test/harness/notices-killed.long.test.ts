@@ -1,6 +1,5 @@
 // harness: the real daemon with a real mail server, killed (kill -9) at random moments over the sending and the deadline: nobody is acted on before
 // their message was accepted and the whole time has passed, none is told twice, and nobody is forgotten. KILLS and KILL_SEED choose others.
-import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { SMTPServer } from 'smtp-server';
@@ -8,9 +7,9 @@ import { expect, it, onTestFinished } from 'vitest';
 import { sqliteDatabase } from '../../src/domain/database.ts';
 import { composeReader } from '../../src/runtime/compose/reader.ts';
 import { systemClock } from '../../src/runtime/system/clock.ts';
-import { built } from '../support/built.ts';
 import { BAN_COMPROMISED, type Organization, startOrganization } from '../support/organization.ts';
 import { Dice } from './dice.ts';
+import { killed, start } from './kill-life.ts';
 
 const KILLS = Number(process.env.KILLS ?? 300);
 const SEED = Number(process.env.KILL_SEED ?? 1);
@@ -86,8 +85,7 @@ it('nobody is acted on before the deadline and the delivery, told twice or forgo
     }
     const child = start(org);
     await systemClock.sleep(dice.pick([900, 1_500, 2_500, 4_000]) + dice.whole(0, 900));
-    child.kill('SIGKILL');
-    await once(child, 'exit');
+    await killed(child);
   }
   const last = start(org);
   const open = () => [...owners].filter(([serial]) => !bansOf(org, serial).length);
@@ -112,13 +110,6 @@ it('nobody is acted on before the deadline and the delivery, told twice or forgo
   });
   expect(bans).toBeGreaterThan(0);
 });
-
-function start(org: Organization): ChildProcess {
-  return spawn(process.execPath, [built('src/main.ts'), 'serve'], {
-    env: { ...process.env, ...org.env },
-    stdio: 'ignore',
-  });
-}
 
 function bansOf({ console }: Organization, serial: string): number[] {
   const isOf = (address: string) => /serialnumber=([^&]+)/i.exec(address)?.[1] === serial;

@@ -1,25 +1,33 @@
-// harness: the real daemon, killed (kill -9) at random moments while one transmitter pushes signals and another one is polled: what was acknowledged is stored, once,
-// and each device that a signal names is banned once. KILLS and KILL_SEED choose others.
-import { type ChildProcess, spawn } from 'node:child_process';
+// harness: the real daemon, killed (kill -9) while one transmitter pushes signals and another one is polled, and what is done and undone is pushed and polled
+// in turn: what was acknowledged is stored, once, each device that a signal names is banned once, and each outcome is told to each receiver, in order, as one
+// SET. KILLS and KILL_SEED choose others.
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { expect, it, onTestFinished } from 'vitest';
+import { giveWay } from '../../src/base/turns.ts';
 import { signalEventOf } from '../../src/domain/signal.ts';
 import { systemClock } from '../../src/runtime/system/clock.ts';
 import { readSigningKey, type SigningKey, signSet } from '../../src/signals/set.ts';
-import { built } from '../support/built.ts';
-import { BAN_COMPROMISED, type Organization, startOrganization } from '../support/organization.ts';
+import { type Organization, startOrganization } from '../support/organization.ts';
 import { freePort } from '../support/postgres-cluster.ts';
 import { CERTIFICATE, KEY } from '../support/receiver.ts';
+import { transmittingEnv } from '../support/transmitting.ts';
 import { Dice } from './dice.ts';
+import { killed, listening, start } from './kill-life.ts';
+import { portOf, Receivers, rowsOf } from './told.ts';
+import { addCast, changeTroubles, isBanned, RULE as TROUBLED } from './troubles.ts';
 
 const KILLS = Number(process.env.KILLS ?? 300);
 const SEED = Number(process.env.KILL_SEED ?? 1);
+/** Kills wait no longer for what they are to meet. */
+const LATEST_MS = 1_500;
+const OPEN = "SELECT id FROM intents WHERE status IN ('planned', 'sent') OR outcome = 'unknown'";
+/** Each signal as often as it is there. */
+const STORED = 'SELECT id FROM events WHERE transmitter IS NOT NULL UNION ALL SELECT id FROM signals';
 const CHANGE = signalEventOf('device-compliance-change') as string;
 const US = 'https://trustward.example.com';
 const ISSUERS = { pushing: 'https://edr.example.com', polled: 'https://mdm.example.com' } as const;
@@ -55,8 +63,7 @@ function signalsFile(port: number): string {
 async function startPolled(dice: Dice, acknowledged: Set<string>) {
   const queue = new Map<string, string>();
   const server = createServer({ key: KEY, cert: CERTIFICATE }, async (request, response) => {
-    const chunks: Buffer[] = [];
-    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const chunks: Buffer[] = await request.toArray().catch(() => []);
     const { ack = [], maxEvents = 100 } = JSON.parse(Buffer.concat(chunks).toString('utf8') || '{}');
     for (const jti of ack) {
       if (queue.delete(jti)) acknowledged.add(jti);
@@ -67,44 +74,32 @@ async function startPolled(dice: Dice, acknowledged: Set<string>) {
       .writeHead(200, { 'Content-Type': 'application/json' })
       .end(JSON.stringify({ sets: Object.fromEntries(sets), moreAvailable: queue.size > sets.length }));
   });
-  server.on('clientError', () => {});
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return { port: (server.address() as AddressInfo).port, queue };
+  return { port: await portOf(server), queue };
 }
 
-it('what was acknowledged is stored once, and leads to one ban', { timeout: 3_600_000 }, async () => {
+it('what was acknowledged is stored once and leads to one ban, and each outcome is told once, in order and after its commit', {
+  timeout: 3_600_000,
+}, async () => {
   const dice = new Dice(SEED, 'kills of signals');
   const acknowledged = { pushing: new Set<string>(), polled: new Set<string>() };
   const polled = await startPolled(new Dice(SEED, 'polled'), acknowledged.polled);
   const listen = `127.0.0.1:${await freePort()}`;
-  const org = await startOrganization({
-    devices: 100,
-    rules: { none: BAN_COMPROMISED },
-    env: {
-      TRUSTWARD_SCHEDULE: '*/2 * * * * *',
-      TRUSTWARD_WATCH: '1s',
-      TRUSTWARD_LISTEN: listen,
-      TRUSTWARD_TOKEN: 'a-token-for-nobody-long-enough',
-      TRUSTWARD_QUIET_PERIOD: '1500ms',
-      TRUSTWARD_CEILING_RUN: '10000,100%',
-      TRUSTWARD_CEILING_DAY: '100000,100%',
-    },
-  });
+  const org = await startOrganization({ devices: 100, rules: { troubled: TROUBLED } });
   await org.composition.close(); // the engine lives in processes of its own
   onTestFinished(() => org.console.close());
   const key = await ownKey();
-  Object.assign(org.env, {
+  Object.assign(org.env, transmittingEnv(org.dir), {
+    TRUSTWARD_SCHEDULE: '*/2 * * * * *',
+    TRUSTWARD_WATCH: '1s',
+    TRUSTWARD_LISTEN: listen,
+    TRUSTWARD_QUIET_PERIOD: '1500ms',
+    TRUSTWARD_REQUEST_TIMEOUT: '1s',
+    TRUSTWARD_CEILING_RUN: '10000,100%',
+    TRUSTWARD_CEILING_DAY: '100000,100%',
     TRUSTWARD_SIGNALS: org.dir,
     TRUSTWARD_SIGNAL_PRIVATE_HOSTS: `localhost:${polled.port}`,
-
     TRUSTWARD_SIGNAL_CA: join(org.dir, 'ca.pem'),
   });
-  writeFileSync(join(org.dir, 'ca.pem'), CERTIFICATE);
   writeFileSync(join(org.dir, 'keys.json'), JSON.stringify({ keys: [key.publicKey] }));
   writeFileSync(join(org.rulesDir, 'signals.yaml'), signalsFile(polled.port));
   writeFileSync(join(org.rulesDir, 'signalled.yaml'), RULE);
@@ -113,24 +108,15 @@ it('what was acknowledged is stored once, and leads to one ban', { timeout: 3_60
   const pushes: Promise<void>[] = [];
   let isOver = false;
   const push = async (jti: string, text: string) => {
-    const headers = { 'Content-Type': 'application/secevent+jwt' };
+    const sent = { method: 'POST', headers: { 'Content-Type': 'application/secevent+jwt' }, body: text };
+    const answer = () => fetch(`http://${listen}/signals/pushing`, sent).catch(() => undefined);
     // Again until it is accepted, as the standard has it.
-    while (!isOver) {
-      const answer = await fetch(`http://${listen}/signals/pushing`, { method: 'POST', headers, body: text }).catch(
-        () => undefined,
-      );
-      if (answer?.status === 202) {
-        acknowledged.pushing.add(jti);
-        // Some send again what was accepted: its acknowledgement was lost.
-        if (dice.chance(0.2))
-          await fetch(`http://${listen}/signals/pushing`, { method: 'POST', headers, body: text }).catch(
-            () => undefined,
-          );
-        return;
-      }
-      if (answer && answer.status !== 503 && answer.status !== 429)
-        throw new Error(`${answer.status}: ${await answer.text()}`);
-      await systemClock.sleep(200);
+    for (let status = 0; status !== 202 && !isOver; await systemClock.sleep(200)) {
+      status = (await answer())?.status ?? 503;
+      if (![202, 429, 503].includes(status)) throw new Error(`${jti} was answered ${status}`);
+      if (status === 202) acknowledged.pushing.add(jti);
+      // Some send again what was accepted: its acknowledgement was lost.
+      if (status === 202 && dice.chance(0.2)) await answer();
     }
   };
   const say = async (from: keyof typeof ISSUERS) => {
@@ -143,45 +129,55 @@ it('what was acknowledged is stored once, and leads to one ban', { timeout: 3_60
     else pushes.push(push(jti, text));
   };
 
+  const troubles = addCast(org.console);
+  const receivers = new Receivers(`http://${listen}`, org.dbFile, new Dice(SEED, 'told'));
+  const first = start(org);
+  await listening(org, first);
+  await receivers.begin(org.env.TRUSTWARD_TOKEN as string);
+  await killed(first);
+
   let kills = 0;
   for (; kills < KILLS; kills += 1) {
     const child = start(org);
     await systemClock.sleep(dice.pick([700, 1_200, 2_000, 3_000]));
     for (let more = named.length < 2 * KILLS ? dice.whole(0, 3) : 0; more > 0; more -= 1)
       await say(dice.pick(['pushing', 'polled']));
-    await systemClock.sleep(dice.whole(0, 900));
-    child.kill('SIGKILL');
-    await once(child, 'exit');
+    if (dice.chance(0.5)) changeTroubles(org.console, troubles, dice);
+    await moment(dice, receivers, org);
+    expect(await killed(child), 'it ended by itself').toBe(true);
   }
   const last = start(org);
+  receivers.calm();
+  for (const { id } of troubles.values()) org.console.fleet.patchDevice(id, { mdm_compromised: 'FALSE' });
   // A doubt that was killed again when it was tried again waits for a person.
-  const unbanned = () => {
-    const parked = new Set(rowsOf(org.dbFile, "SELECT target FROM intents WHERE outcome = 'parked'"));
-    return named.filter((serial) => bansOf(org, serial) === 0 && !parked.has(serial));
+  const unsettled = () => {
+    const parked = idsOf(org, "SELECT target AS id FROM intents WHERE outcome = 'parked'");
+    const unbanned = named.filter((serial) => bansOf(org, serial) === 0);
+    const banned = [...troubles].filter(([, { id }]) => isBanned(org.console, id)).map(([serial]) => serial);
+    return [...unbanned, ...banned].filter((serial) => !parked.includes(serial));
   };
-  for (let look = 0; look < 300 && (unbanned().length > 0 || polled.queue.size > 0); look += 1)
-    await systemClock.sleep(500);
+  const open = () => [unsettled(), [...polled.queue], idsOf(org, OPEN), receivers.unkept()].flat();
+  for (let look = 0; look < 300 && open().length > 0; look += 1) await systemClock.sleep(500);
   await Promise.all(pushes);
   isOver = true;
+  const told = await receivers.faults();
   last.kill('SIGTERM');
   await once(last, 'exit');
+  await receivers.end();
 
-  const stored = storedSets(org.dbFile);
+  const stored = idsOf(org, STORED).map((id) => id.split(':').at(-1) as string);
   const said = [...acknowledged.pushing, ...acknowledged.polled];
   const lost = said.filter((jti) => !stored.includes(jti));
-  const parked = rowsOf(org.dbFile, "SELECT id FROM intents WHERE outcome = 'parked'").length;
+  const parked = idsOf(org, "SELECT id FROM intents WHERE outcome = 'parked'").length;
   const twice = named.filter((serial) => bansOf(org, serial) > 1);
+  const found = Object.entries(told).map(([what, { length }]) => `${length} ${what}`);
   process.stdout.write(
-    `${kills} kills, ${said.length} signals acknowledged (${acknowledged.pushing.size} pushed, ${acknowledged.polled.size} polled), ${stored.length} stored; ${lost.length} lost, ${stored.length - new Set(stored).size} doubled; ${named.length} devices named, ${unbanned().length} not banned, ${parked} parked, ${twice.length} banned twice\n`,
+    `${kills} kills, ${said.length} signals acknowledged (${acknowledged.pushing.size} pushed, ${acknowledged.polled.size} polled), ${stored.length} stored; ${lost.length} lost, ${stored.length - new Set(stored).size} doubled; ${named.length} devices named, ${parked} parked, ${unsettled().length} not banned or not freed, ${twice.length} banned twice; ${receivers.line()}: ${found.join(', ')}\n`,
   );
-  expect({ lost, twice, unbanned: unbanned(), waiting: polled.queue.size }).toEqual({
-    lost: [],
-    twice: [],
-    unbanned: [],
-    waiting: 0,
-  });
-  expect(new Set(stored).size).toBe(stored.length);
-  expect(said.length).toBe(named.length);
+  const none = Object.fromEntries(Object.keys(told).map((what) => [what, []]));
+  const wrong = { lost, twice, unsettled: unsettled(), waiting: [...polled.queue], ...told };
+  expect(wrong).toEqual({ lost: [], twice: [], unsettled: [], waiting: [], ...none });
+  expect([new Set(stored).size, said.length]).toEqual([stored.length, named.length]);
   expect(acknowledged.polled.size).toBeGreaterThan(0);
 });
 
@@ -196,11 +192,23 @@ function setOf(key: SigningKey, iss: string, jti: string, serial: string): Promi
   return signSet({ iss, aud: US, iat: Math.floor(systemClock.nowMs() / 1_000), jti, sub_id, events }, key);
 }
 
-function start(org: Organization): ChildProcess {
-  return spawn(process.execPath, [built('src/main.ts'), 'serve'], {
-    env: { ...process.env, ...org.env },
-    stdio: 'ignore',
-  });
+/** Any, while a SET is being pushed, or right after one of the commits that follow a call: its outcome, its SETs, their way. */
+async function moment(dice: Dice, receivers: Receivers, { console, dbFile }: Organization): Promise<void> {
+  const kind = dice.weighted({ any: 1, pushed: 1, committed: 2 });
+  if (kind === 'any') return systemClock.sleep(dice.whole(0, 900));
+  if (kind === 'pushed') {
+    await Promise.race([receivers.pushed(), systemClock.sleep(LATEST_MS)]);
+    return systemClock.sleep(dice.pick([0, 2, 20]));
+  }
+  const before = console.writes().length;
+  for (let look = 0; look < LATEST_MS / 2 && console.writes().length === before; look += 1) await systemClock.sleep(2);
+  const db = new Database(dbFile, { readonly: true });
+  const untilMs = systemClock.monotonicMs() + LATEST_MS;
+  for (let left = dice.whole(1, 6); left > 0; left -= 1) {
+    const seen = db.pragma('data_version', { simple: true });
+    while (db.pragma('data_version', { simple: true }) === seen && systemClock.monotonicMs() < untilMs) await giveWay();
+  }
+  db.close();
 }
 
 function bansOf({ console }: Organization, serial: string): number {
@@ -208,17 +216,6 @@ function bansOf({ console }: Organization, serial: string): number {
   return console.writes().filter(({ address, body }) => isOf(address) && body.includes('"TRUE"')).length;
 }
 
-/** The ids of the signals, each as often as it is there. */
-function storedSets(file: string): string[] {
-  const sql = 'SELECT id FROM events WHERE transmitter IS NOT NULL UNION ALL SELECT id FROM signals';
-  return rowsOf(file, sql).map((id) => id.split(':').at(-1) as string);
-}
-
-function rowsOf(file: string, sql: string): string[] {
-  const db = new Database(file, { readonly: true });
-  try {
-    return db.prepare(sql).pluck().all() as string[];
-  } finally {
-    db.close();
-  }
+function idsOf({ dbFile }: Organization, sql: string): string[] {
+  return rowsOf<{ id: string }>(dbFile, sql).map(({ id }) => id);
 }

@@ -57,6 +57,19 @@ export interface Asked {
 /** Asks in the name of a receiver. */
 export type Ask = (method: string, path: string, body?: object) => Promise<Asked>;
 
+/** `url`: of the daemon, whatever its public address is. */
+export function asking(url: string, token: string): Ask {
+  return async (method, path, body) => {
+    const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
+    const answer = await fetch(within(url, path.startsWith('/') ? `${url}${path}` : path), {
+      ...{ method, headers },
+      ...(body && { body: JSON.stringify(body) }),
+    });
+    const text = await answer.text();
+    return { status: answer.status, body: text === '' ? undefined : JSON.parse(text) };
+  };
+}
+
 export interface Transmitting {
   org: Organization;
   url: string;
@@ -77,17 +90,6 @@ export async function startTransmitting(options: OrganizationOptions = {}): Prom
   await org.restart();
   const daemon = await startDaemon(org.composition);
   const { url } = daemon;
-  const asking =
-    (token: string): Ask =>
-    async (method, path, body) => {
-      const headers = { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' };
-      const answer = await fetch(within(url, path.startsWith('/') ? `${url}${path}` : path), {
-        ...{ method, headers },
-        ...(body && { body: JSON.stringify(body) }),
-      });
-      const text = await answer.text();
-      return { status: answer.status, body: text === '' ? undefined : JSON.parse(text) };
-    };
   const known = new Map<string, Ask>();
   const configuration = await (await fetch(`${url}/.well-known/ssf-configuration`)).json();
   const keys = new TransmitterKeys(
@@ -95,7 +97,7 @@ export async function startTransmitting(options: OrganizationOptions = {}): Prom
     systemClock,
   );
   const token = async (name: string): Promise<string> =>
-    (await asking(ADMIN)('POST', '/api/tokens', { name, scope: 'signals' })).body.token;
+    (await asking(url, ADMIN)('POST', '/api/tokens', { name, scope: 'signals' })).body.token;
   return {
     org,
     url,
@@ -103,7 +105,7 @@ export async function startTransmitting(options: OrganizationOptions = {}): Prom
     as: async (name) => {
       const before = known.get(name);
       if (before) return before;
-      const ask = asking(await token(name));
+      const ask = asking(url, await token(name));
       known.set(name, ask);
       return ask;
     },
