@@ -23,7 +23,7 @@ export const INVENTORY: GivenSource = {
   origin: { by: 'file', path: 'inventory.csv', format: 'csv', list: undefined },
 };
 
-export const RETURNED = { '==': [{ var: '$facts.inventory.status' }, 'returned'] };
+const RETURNED = { '==': [{ var: '$facts.inventory.status' }, 'returned'] };
 
 /** As a file of rules has it. */
 export const INVENTORY_FILE = `sources:

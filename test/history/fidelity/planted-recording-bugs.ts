@@ -78,14 +78,6 @@ export const PLANTED = {
       return { ...run, frame: { ...run.frame, coverage: wide } };
     },
   },
-  a_row_of_facts_is_lost: {
-    seed: 10,
-    make: () =>
-      withTables((table) => ({
-        ...table,
-        rows: packRows([...rowsOf(table.rows)].filter(([key]) => !/[13579]$/.test(key))),
-      })),
-  },
   a_row_of_facts_is_another: {
     seed: 10,
     make: () =>

@@ -168,18 +168,8 @@ function addTo(counts: { [reason: string]: number }, reason: string, count: numb
   counts[reason] = (counts[reason] ?? 0) + count;
 }
 
-export function proofLine({
-  months,
-  runs,
-  looks,
-  decisions,
-  onSignals,
-  onGiven,
-  deaths,
-  gaps,
-  ...rest
-}: Proof): string {
-  const { causes, explained, unexplained } = rest;
+export function proofLine(proof: Proof): string {
+  const { months, runs, looks, decisions, onSignals, onGiven, deaths, gaps, causes, explained, unexplained } = proof;
   const reasons = Object.entries(explained).map(([reason, count]) => `${count} ${reason}`);
   const by = Object.entries(causes)
     .map(([cause, count]) => `${count} ${cause}`)

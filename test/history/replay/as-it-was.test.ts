@@ -14,7 +14,6 @@ import { readLists } from '../../../src/rules/load/named-lists.ts';
 import { parseRule } from '../../../src/rules/load/read-rule.ts';
 import { seeded } from '../../rules/typed-grammar.ts';
 import { banRule, type OnPlatform, startOnPlatform } from '../../support/engine-on-platform.ts';
-import { GivenInventory, inventoryRule, RETURNED } from '../../support/given-facts.ts';
 import { addEvent, lookOn } from '../../support/looks.ts';
 import { MemoryHistory } from '../../support/memory-history.ts';
 
@@ -49,35 +48,21 @@ const RULES: LoadedRule[] = [
   ),
 ];
 
-const GIVEN = inventoryRule('given', RETURNED, {
-  then: 'ban_device',
-  revert: true,
-  limits: { max: 100, percent: 100 },
-});
-
 class Life {
   readonly on: OnPlatform;
   readonly history: MemoryHistory;
-  private readonly inventory = new GivenInventory();
-  private readonly ofInventory: () => number;
   private readonly random: () => number;
   private rules: LoadedRule[];
 
-  /** `hasSource`: a rule reads a source of facts from elsewhere. */
-  constructor(
-    seed: number,
-    private readonly hasSource = false,
-  ) {
+  constructor(seed: number) {
     this.random = seeded(seed);
-    this.rules = hasSource ? [...RULES, GIVEN] : [...RULES];
-    this.ofInventory = seeded(seed + 1_000);
+    this.rules = [...RULES];
     this.on = startOnPlatform({
       rules: this.rules,
       settings: (settings) => ({ ...settings, trust: { ...settings.trust, shrunkPercent: 30, shrunkRecords: 2 } }),
     });
     this.history = new MemoryHistory(this.on.store);
     this.on.engine.history = this.history;
-    this.on.engine.given = this.inventory.gate;
     for (let number = 1; number <= 10; number += 1)
       this.on.platform.addDevice(`d${number}`, {
         SerialNumber: `S-d${number % 8}`,
@@ -100,21 +85,8 @@ class Life {
     this.on.platform.users.set(email, { Email: email, Name, Groups: this.pick(['vip', 'all']), SerialNumbers });
   }
 
-  /** Rows change, go and come; at times it is stale. */
-  private stock(): void {
-    if (!this.hasSource || this.ofInventory() < 0.5) return;
-    const rows = Array.from({ length: 8 }, (_, at) => {
-      const status = this.ofInventory() < 0.3 ? 'returned' : 'in use';
-      const row: Facts = this.ofInventory() < 0.9 ? { status } : {};
-      return [`S-d${at}`, row] as const;
-    });
-    const kept = rows.filter(() => this.ofInventory() < 0.9);
-    this.inventory.read(kept, this.on.clock.nowMs(), this.ofInventory() < 0.2 ? ['S-d3'] : []);
-  }
-
   private world(): void {
     const { platform, clock } = this.on;
-    this.stock();
     for (let count = 0; count < 3; count += 1) {
       const id = `d${1 + Math.floor(this.random() * 10)}`;
       if (!platform.devices.has(id)) continue;
@@ -208,8 +180,8 @@ function readerOf(history: MemoryHistory, change: (run: RecordedRun) => HistoryI
   };
 }
 
-async function lived(seed: number, steps: number, hasSource = false): Promise<Life> {
-  const life = new Life(seed, hasSource);
+async function lived(seed: number, steps: number): Promise<Life> {
+  const life = new Life(seed);
   for (let step = 0; step < steps; step += 1) await life.step();
   await life.history.settled();
   return life;
@@ -236,22 +208,6 @@ describe('a replay as it was', () => {
     expect(runs).toBeGreaterThan(120);
     expect(looks).toBeGreaterThan(4);
     expect(decisions).toBeGreaterThan(400);
-  }, 120_000);
-
-  it('gives the decisions of rules that read facts from elsewhere, and knows the rows of a run', async () => {
-    let [acts, unknown] = [0, 0];
-    for (let seed = 101; seed <= 106; seed += 1) {
-      const { history, on } = await lived(seed, 20, true);
-      expect((await replayed(history)).differences, `seed ${seed}`).toEqual([]);
-      const written = history.runs.flatMap((run) => run.written).filter(({ rule }) => rule === 'given');
-      acts += written.filter(({ decision }) => decision === 'act').length;
-      unknown += history.runs.filter(({ frame }) =>
-        [...(frame.given?.values() ?? [])].some(({ doubt }) => doubt),
-      ).length;
-      await on.close();
-    }
-    expect(acts).toBeGreaterThan(5);
-    expect(unknown).toBeGreaterThan(5);
   }, 120_000);
 
   it('begins anywhere, and decides some runs alone if that is asked for', async () => {
