@@ -33,6 +33,8 @@ export interface GivenState {
 /** Plain data over shared memory: other threads take it as it is. */
 export interface GivenTable extends GivenState {
   rows: PackedRows;
+  /** Fields that its source did not have when it was read: they are unknown in each row. Absent: it had all. */
+  lacking?: readonly string[] | undefined;
 }
 
 /** By the names of the sources. */
@@ -132,6 +134,29 @@ export function unreadTable({ name, key }: Pick<GivenSource, 'name' | 'key'>, te
   const doubt = { why: 'unread', text } as const;
   const never = { hash: '', atMs: undefined, readAt: undefined, freshUntilMs: Number.NEGATIVE_INFINITY };
   return { source: name, key: key.is, ...never, doubt, rows: NO_ROWS };
+}
+
+/**
+ * Recorded tables as these sources would have them: one of another key or place was never read, and a field that was read otherwise is unknown. `recorded`: the
+ * sources of the rules that were in force.
+ */
+export function tablesFor(
+  sources: readonly GivenSource[],
+  tables: GivenTables,
+  recorded: readonly GivenSource[],
+): GivenTables {
+  const isSame = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other);
+  const found = new Map(tables);
+  for (const source of sources) {
+    const [table, was] = [tables.get(source.name), recorded.find(({ name }) => name === source.name)];
+    if (!table || !was) continue;
+    const isOther = !isSame([was.key, was.origin], [source.key, source.origin]);
+    const lacking = source.fields.filter((field) => !was.fields.some((one) => isSame(one, field)));
+    const freshUntilMs = table.atMs === undefined ? table.freshUntilMs : table.atMs + source.freshMs;
+    const again = { ...table, freshUntilMs, lacking: lacking.map(({ name }) => name) };
+    found.set(source.name, isOther ? unreadTable(source, 'has not been read from there, or by this key') : again);
+  }
+  return found;
 }
 
 /** Why none of its rows counts at a time; undefined: they do. */

@@ -36,9 +36,9 @@ export const INVENTORY_FILE = `sources:
 `;
 
 /** A rule that may read it, in a set that names it. */
-export function inventoryRule(id: string, when: unknown = RETURNED, more: object = {}): LoadedRule {
+export function inventoryRule(id: string, when: unknown = RETURNED, more: object = {}, source = INVENTORY): LoadedRule {
   const text = JSON.stringify({ id, subject: 'device', when, then: 'notify', mode: 'enforce', ...more });
-  const parsed = parseRule(text, `${id}.json`, { traits: ACTIONS, sources: [INVENTORY] });
+  const parsed = parseRule(text, `${id}.json`, { traits: ACTIONS, sources: [source] });
   if ('problems' in parsed) throw new Error(JSON.stringify(parsed.problems));
   return {
     ...parsed.rule,
@@ -46,7 +46,7 @@ export function inventoryRule(id: string, when: unknown = RETURNED, more: object
       ask: [],
       lastDevice: false,
       perDay: undefined,
-      sources: [INVENTORY],
+      sources: [source],
       files: [{ file: 'sources.yaml', text: INVENTORY_FILE }],
     },
   };

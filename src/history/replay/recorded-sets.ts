@@ -2,6 +2,7 @@
 // Two sets that take turns are compiled once.
 
 import { type ActionName, type ActionTraits, fieldsWritten } from '../../domain/action.ts';
+import { tablesFor } from '../../domain/given-table.ts';
 import { guardsOf } from '../../domain/guards.ts';
 import type { FactChange, LookBack } from '../../domain/look-back.ts';
 import type { Ids } from '../../domain/ports.ts';
@@ -141,6 +142,14 @@ export class RecordedSets {
     const wanted = factsOf(made.rules.rules, (kind) => fieldsWritten(this.traits, kind));
     this.compiled.set(key, { ...made, wanted });
     return { ...made, wanted };
+  }
+
+  /** The tables of a run, as the sources of other rules would have them. */
+  async givenFor(rules: readonly LoadedRule[], run: RecordedRun): Promise<RunFrame['given']> {
+    const { given } = run.frame;
+    const sources = guardsOf(rules)?.sources ?? [];
+    if (!given || sources.length === 0) return given;
+    return tablesFor(sources, given, guardsOf((await this.of(run)).rules.rules)?.sources ?? []);
   }
 }
 

@@ -492,7 +492,7 @@ class WhatIf {
     const reversed = model.reversed(unseen);
     this.change(reversed.changes);
     const { bundles, people } = this.bundles.seen(frame.bundles);
-    const lived = (this.gated as GatedAgain).frame(frame);
+    const lived = { ...(this.gated as GatedAgain).frame(frame), given: await this.sets.givenFor(this.rules, recorded) };
     const mode = this.modes.of(frame);
     const areBundlesTold = frame.bundles !== undefined || (await this.asksForBundles(recorded));
     this.observe(recorded.events);

@@ -299,7 +299,11 @@ function givenRow(
   const key = givenKeyOf(table.key, record);
   if (key === undefined) return unknown(`\`${GIVEN_KEYS[table.key].field}\` is missing`);
   const row = rowOf(table.rows, key);
-  return row === REPEATED ? unknown('several rows have its key') : (row ?? null);
+  if (row === REPEATED) return unknown('several rows have its key');
+  // As a value of another type is.
+  return row && table.lacking
+    ? { ...row, ...Object.fromEntries(table.lacking.map((field) => [field, {}])) }
+    : (row ?? null);
 }
 
 /** Devices that have nothing to do with each other may share a serial number: those that name other owners alone are not this user's. */

@@ -13,7 +13,8 @@ import { TRUST_DEFAULT } from '../../../src/engine/pull/trust-gate.ts';
 import { whatIf } from '../../../src/history/replay/what-if.ts';
 import type { LoadedRule } from '../../../src/rules/language/loaded-rule.ts';
 import { doneIntent } from '../../support/filled-store.ts';
-import { inventoryGiven, inventoryRule } from '../../support/given-facts.ts';
+import { INVENTORY_FILE, inventoryGiven, inventoryRule } from '../../support/given-facts.ts';
+import { sourcesIn } from '../../support/given-sources.ts';
 import { DAY, HOUR, MINUTE, NOTHING_OPEN, Recording, ruleOf, T0, untrusted } from '../../support/recorded.ts';
 
 const COMPROMISED = { MdmData: { CompromisedStatus: 'TRUE' } };
@@ -62,6 +63,31 @@ test('a changed rule over facts from elsewhere is judged by the rows of each run
     '20: unban_device S-d1',
   ]);
   expect(shown(await replay('none'))).toEqual(['0: ban_device S-d3', '15: ban_device S-d2']);
+});
+
+test('a field that a recorded source did not have is unknown, and so is all of one that was read elsewhere', async () => {
+  const rule = { id: 'known', subject: 'device', when: { missing: ['$facts.inventory.status'] }, then: 'notify' };
+  const files = new Map([
+    ['sources.yaml', INVENTORY_FILE],
+    ['known.json', JSON.stringify({ ...rule, mode: 'dry-run' })],
+  ]);
+  const asked = async (path: string, file: string) => {
+    const recording = new Recording().devices(2);
+    const given = inventoryGiven(recording.nowMs, [['S-d1', { status: 'in use' }]]);
+    recording.run({ ruleSet: { hash: 'hash of the rules', files }, frame: { given } });
+    const when = { missing: [`$facts.inventory.${path}`] };
+    return shown(
+      await replayed(
+        recording,
+        inventoryRule('changed', when, { then: 'ban_device', limits: { max: 10, percent: 100 } }, sourcesIn(file)[0]),
+      ),
+    );
+  };
+  const costly = INVENTORY_FILE.replace('status: text', 'status: text, cost: number');
+  // The second device has no row, in whatever field.
+  expect(await asked('status', costly)).toEqual(['0: ban_device S-d2']);
+  expect(await asked('cost', costly)).toEqual(['0: ban_device S-d2']);
+  expect(await asked('status', INVENTORY_FILE.replace('inventory.csv', 'other.csv'))).toEqual([]);
 });
 
 test('an over-eager rule is held by its limits, and says whom it would have hit', async () => {
