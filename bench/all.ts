@@ -26,6 +26,8 @@ const BENCHES: { name: string; file: string; short: boolean }[] = [
 ];
 
 const given = process.argv.slice(2).filter((arg) => !arg.startsWith('--'));
+/** Of one bench, such as `contain --signals`. */
+const others = process.argv.slice(2).filter((arg) => arg.startsWith('--') && !['--short', '--check'].includes(arg));
 const names = given.filter((arg) => !/^\d/.test(arg));
 /** Of a bench that takes sizes, such as `scale 300 30`. */
 const sizes = given.filter((arg) => /^\d/.test(arg));
@@ -37,7 +39,7 @@ const figures: Figure[] = [];
 for (const { name, file } of chosen) {
   const collected = join(folder, name);
   const path = new URL(file, import.meta.url).pathname;
-  const flags = ['--expose-gc', '--import', 'tsx', path, ...sizes, ...(isShort ? ['--short'] : [])];
+  const flags = ['--expose-gc', '--import', 'tsx', path, ...sizes, ...others, ...(isShort ? ['--short'] : [])];
   const env = { ...process.env, TRUSTWARD_BENCH_FIGURES: collected };
   process.stderr.write(`${name}: load ${loadavg()[0]?.toFixed(1)}\n`);
   const { status } = spawnSync(process.execPath, flags, { env, stdio: ['ignore', 'ignore', 'inherit'] });
