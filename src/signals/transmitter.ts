@@ -307,9 +307,9 @@ export class Transmitter extends DeliveryLoop implements SignalsOut {
 
   async alerts(): Promise<Alert[]> {
     const nowMs = this.deps.clock.nowMs();
-    return (await this.store.streams()).flatMap((stream): Alert[] => {
-      const { receiver, waiting, oldestAt, status, note } = stream;
-      if (status !== 'enabled' || oldestAt === undefined || nowMs - oldestAt < ALERT_AFTER_MS) return [];
+    return (await this.served()).flatMap((stream): Alert[] => {
+      const { receiver, waiting, oldestAt, note } = stream;
+      if (oldestAt === undefined || nowMs - oldestAt < ALERT_AFTER_MS) return [];
       const full = waiting < WAITING_MAX ? '' : ', and the stream takes no more: what comes later waits in the audit';
       const why = note === undefined ? '' : ` (${note})`;
       const text = `${receiver} has not taken signals of ${timeText(oldestAt)}${why}: ${waiting} wait${full}`;

@@ -1,6 +1,7 @@
 // test: what was done and undone reaches receivers by push and by poll, each outcome once, signed, and never before it is known; streams are managed as
 // SSF 1.0 has it. Over HTTP, against receivers that verify with the published keys.
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Clock } from '../../src/domain/ports.ts';
 import { systemClock } from '../../src/runtime/system/clock.ts';
 import { Poller, type PollerParts } from '../../src/signals/poller.ts';
 import { Receiver as SignalReceiver } from '../../src/signals/receiver.ts';
@@ -194,8 +195,14 @@ describe('what was done and undone', () => {
     await sending.org.run('enforce');
     const states = async () => new Map((await out.store.streams()).map((stream) => [stream.receiver, stream]));
     await expect.poll(async () => (await states()).get('okta')?.failures).toBe(1);
+    // An hour later it is alerted, for as long as it is a receiver.
+    const { deps } = out as unknown as { deps: { clock: Clock } };
+    deps.clock = { ...deps.clock, nowMs: () => systemClock.nowMs() + 3_600_000 };
+    const alerted = async () => (await out.alerts()).map(({ about }) => about.receiver).sort();
+    expect(await alerted()).toEqual(['jamf', 'okta']);
     // As after a start with a file that has no okta.
     (out.receivers as Map<string, unknown>).delete('okta');
+    expect(await alerted()).toEqual(['jamf']);
     await out.store.change(id, { dueAt: 0 }, []);
     expect(await out.round(AbortSignal.timeout(60_000))).toBe('done');
     expect((await states()).get('okta')).toMatchObject({ failures: 1, dueAt: 0, waiting: 2 });
