@@ -248,9 +248,12 @@ export function transmitterDoubt(
   if (!state || (delivery.method === 'push' && !stream)) return undefined;
   const { known, stream: { fault, status } = {} } = state;
   if (status === 'paused' || status === 'disabled') return `its stream is ${status}`;
-  if (nowMs - (known?.toMs ?? fault?.sinceMs ?? nowMs) <= signalLagMs(transmitter)) return undefined;
+  const sinceMs = known?.toMs ?? fault?.sinceMs;
+  if (sinceMs !== undefined && nowMs - sinceMs <= signalLagMs(transmitter)) return undefined;
   if (fault) return `it cannot be asked since ${timeText(fault.sinceMs)}: ${fault.text}`;
-  return `nothing proves since ${timeText(known?.toMs ?? nowMs)} that none is missing`;
+  return known
+    ? `nothing proves since ${timeText(known.toMs)} that none is missing`
+    : 'nothing proves that none is missing';
 }
 
 /** Those in doubt, with why. */

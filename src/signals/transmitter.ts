@@ -68,6 +68,8 @@ export class Transmitter extends DeliveryLoop implements SignalsOut {
   readonly store: StreamStore;
   /** By stream: up to which entry nothing after its stored position is for it. */
   private readonly scanned = new Map<string, { from: number; upTo: number }>();
+  /** By stream: how often its first SET was answered that it is wrong. Forgotten with the process, which asks again then. */
+  private readonly refusals = new Map<string, { jti: string; count: number }>();
   private heard = new AbortController();
   /** By stream: ends the request that waits for it. */
   private readonly polls = new Map<string, AbortController>();
@@ -221,7 +223,10 @@ export class Transmitter extends DeliveryLoop implements SignalsOut {
       else {
         const failures = stream.failures + 1;
         log.warn({ to: name, attempts: failures }, `a signal was not taken by ${name}: ${note}`);
-        if (status === 400 && failures >= REFUSALS_MAX) {
+        const known = this.refusals.get(id);
+        const refused = (known?.jti === set.jti ? known.count : 0) + (status === 400 ? 1 : 0);
+        this.refusals.set(id, { jti: set.jti, count: refused });
+        if (status === 400 && refused >= REFUSALS_MAX) {
           await this.store.taken(id, [set.jti], clock.nowMs(), [refusedNote(name, set.jti, note)]);
           return this.store.change(id, { dueAt: 0, note }, []).then(() => true);
         }

@@ -110,6 +110,11 @@ describe('sources', () => {
     ['a key that is none', ['serial_number', 'serial'], /:3:12: .*expected one of serial_number, .* found `serial`$/],
     ['no origin', [/ {4}http:[\s\S]*/, ''], /:2:3: .*expected one of `file`, `http` or `postgres`, found none$/],
     ['fresh below every', ['fresh: 2h', 'fresh: 1m'], /:4:5: .*fresh is 1m, shorter than every \(15m\)/],
+    [
+      'paging that NDJSON does not show',
+      ['pages: link', 'pages: { number: page }\n      format: ndjson'],
+      /:13:7: .*pages of ndjson are found by `pages: link` alone/,
+    ],
     ['no duration', ['every: 15m', 'every: 15 min'], /:5:5: .*expected 10s to 366d, such as 1h, found `15 min`$/],
     ['a password in the address', ['https://', 'https://me:pw@'], /:11:7: .*without user name, password or #$/],
     [

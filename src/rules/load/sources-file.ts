@@ -154,6 +154,11 @@ function sourceOf(
     );
   if (origin.by === 'http' && origin.auth?.scheme.toLowerCase() === 'basic' && origin.auth.token)
     return void fault(['http', 'auth'], 'a token is sent as it was given: leave `scheme: basic` out');
+  if (origin.by === 'http' && origin.format !== 'json' && origin.pages && origin.pages.by !== 'link')
+    return void fault(
+      ['http', 'pages'],
+      `the pages of ${origin.format} are found by \`pages: link\` alone, since no member of it names the next one`,
+    );
   const isText = origin.by !== 'postgres' && origin.format === 'csv';
   const fields = Object.entries(written.fields).flatMap(
     ([field, one]) => fieldOf(field, one, isText, (message) => fault(['fields', field], message)) ?? [],

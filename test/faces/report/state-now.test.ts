@@ -54,6 +54,9 @@ describe('the first sentence', () => {
     const alerts = async () => (await transmitterAlerts(store, rules, clock.nowMs())).map(({ text }) => text);
     expect(await now()).toBe('All is well.');
     const proven = { fromMs: START_MS - HOUR_MS, toMs: START_MS };
+    const unproven = { transmitter: 'idp', atMs: START_MS, signals: [], proven: undefined, refused: {} };
+    await store.signalBox().receive({ ...unproven, stream: { status: 'enabled' } });
+    expect(await now()).toBe('Something is wrong. Signals of idp may be missing.');
     await store.signalBox().receive({ transmitter: 'idp', atMs: START_MS, signals: [], proven, refused: {} });
     clock.advance(2 * HOUR_MS);
     expect([await now(), await alerts()]).toEqual(['All is well.', []]);
