@@ -132,6 +132,7 @@ export class Poller {
     const address = (delivery.method === 'poll' ? delivery.url : undefined) ?? state?.pollAt;
     if (address === undefined) throw new AppError('api_answer', 'its stream names no address to poll');
     let answers: { ack: string[]; setErrs: Facts } = { ack: [], setErrs: {} };
+    let acknowledged = new Set<string>();
     for (let polls = 0; polls < POLLS_MAX; polls += 1) {
       const askedMs = clock.nowMs();
       const hasAnswers = answers.ack.length + Object.keys(answers.setErrs).length > 0;
@@ -143,7 +144,10 @@ export class Poller {
         if (!isOff) await receiving.contact(transmitter, { proven: { fromMs: askedMs - keepsMs, toMs: askedMs } });
         return;
       }
+      if (sets.length > 0 && sets.every(([jti]) => acknowledged.has(jti)))
+        throw new AppError('api_answer', 'it sends again what was acknowledged, so that nothing shows what is new');
       answers = await this.takenOf(transmitter, sets);
+      acknowledged = new Set(answers.ack);
       // What is to be sent again is not asked for in a circle.
       if (answers.ack.length + Object.keys(answers.setErrs).length === 0 && sets.length > 0) return;
     }

@@ -279,6 +279,18 @@ describe.each(databases())('signals in $name', (database) => {
       expect(own.requests[0]?.body).toEqual({ maxEvents: 200, returnImmediately: true });
     });
 
+    it('a transmitter that never takes an acknowledgement is named, and not asked in a circle', async () => {
+      let polls = 0;
+      const sets = { one: await own.set('one') };
+      const ask: Idp['ask'] = async () => {
+        polls += 1;
+        return { status: 200, text: JSON.stringify({ sets, moreAvailable: true }) };
+      };
+      await poller({ ask }).once();
+      expect([polls, (await stored()).length]).toEqual([2, 1]);
+      expect((await state())?.stream?.fault?.text).toContain('it sends again what was acknowledged');
+    });
+
     it('those whose acknowledgement was lost are polled again, and stored once', async () => {
       own.queue.set('one', await own.set('one'));
       let requests = 0;
