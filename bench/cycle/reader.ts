@@ -38,7 +38,7 @@ const composed = await composeEngine(
     ...(form === 'given' && { TRUSTWARD_SOURCES: dir }),
   }),
 );
-await composed.given.readDue(AbortSignal.timeout(60_000));
+await composed.given.readSettled(AbortSignal.timeout(60_000));
 
 /** Wall time, and the processor time of all threads of this process. */
 async function timed(work: () => Promise<void>): Promise<{ ms: number; cpuMs: number }> {

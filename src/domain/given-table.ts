@@ -153,7 +153,7 @@ export function tablesFor(
     const isOther = !isSame([was.key, was.origin], [source.key, source.origin]);
     const lacking = source.fields.filter((field) => !was.fields.some((one) => isSame(one, field)));
     const freshUntilMs = table.atMs === undefined ? table.freshUntilMs : table.atMs + source.freshMs;
-    const again = { ...table, freshUntilMs, lacking: lacking.map(({ name }) => name) };
+    const again = { ...table, freshUntilMs, ...(lacking.length > 0 && { lacking: lacking.map(({ name }) => name) }) };
     found.set(source.name, isOther ? unreadTable(source, 'has not been read from there, or by this key') : again);
   }
   return found;

@@ -239,37 +239,18 @@ export function signalLagMs({ heartbeatMs }: Pick<Transmitter, 'heartbeatMs'>): 
   return 2 * heartbeatMs;
 }
 
-/** Why its signals of now may be missing, so that rules over them are unknown; undefined: they are all there, or it only pushes, and nothing is proven. */
+/** Why its signals of now may be missing, so that rules over them are unknown; undefined: they are all there, or it only pushes, and nobody asks it. */
 export function transmitterDoubt(
   { stream, delivery, ...transmitter }: Transmitter,
   state: TransmitterState | undefined,
   nowMs: number,
 ): string | undefined {
-  if (!state || (delivery.method === 'push' && !stream)) return undefined;
-  const { known, stream: { fault, status } = {} } = state;
+  if (delivery.method === 'push' && !stream) return undefined;
+  const { known, stream: { fault, status } = {} } = state ?? {};
   if (status === 'paused' || status === 'disabled') return `its stream is ${status}`;
-  const sinceMs = known?.toMs ?? fault?.sinceMs;
-  if (sinceMs !== undefined && nowMs - sinceMs <= signalLagMs(transmitter)) return undefined;
+  if (known && nowMs - known.toMs <= signalLagMs(transmitter)) return undefined;
   if (fault) return `it cannot be asked since ${timeText(fault.sinceMs)}: ${fault.text}`;
-  return known
-    ? `nothing proves since ${timeText(known.toMs)} that none is missing`
-    : 'nothing proves that none is missing';
-}
-
-/** Those in doubt, with why. */
-export function doubtedTransmitters(
-  transmitters: readonly Transmitter[],
-  states: readonly TransmitterState[],
-  nowMs: number,
-): { name: string; doubt: string }[] {
-  return transmitters.flatMap((one) => {
-    const doubt = transmitterDoubt(
-      one,
-      states.find(({ name }) => name === one.name),
-      nowMs,
-    );
-    return doubt === undefined ? [] : [{ name: one.name, doubt }];
-  });
+  return `nothing proves${known ? ` since ${timeText(known.toMs)}` : ''} that none is missing`;
 }
 
 /** What no run or look has taken up yet, and the stretches of which nothing is missing then. */

@@ -9,6 +9,15 @@ export type Source = (typeof SOURCES)[number];
 
 /** A source of facts from elsewhere, beside the platform's. */
 export type GivenName = `$facts.${string}`;
+
+export function givenName(source: string): GivenName {
+  return `$facts.${source}`;
+}
+
+export function sourceOfGiven(name: GivenName): string {
+  return name.slice('$facts.'.length);
+}
+
 /** What a reading is of. */
 export type ReadingName = Source | GivenName;
 

@@ -17,7 +17,7 @@ import type { Clock } from '../../domain/ports.ts';
 import type { HistoryGap, HistoryReader, RecordedRun, RunFrame } from '../../domain/recorded-history.ts';
 import { coverageOf } from '../../domain/snapshot.ts';
 import type { RecordReader } from '../../domain/store-ports.ts';
-import { flagText, type Source, type SubjectKind, type SubjectRef } from '../../domain/subjects.ts';
+import { flagText, givenName, type Source, type SubjectKind, type SubjectRef } from '../../domain/subjects.ts';
 import type { Joins, Needs } from '../../domain/verdict.ts';
 import type { AsOf, DecidedNow, Explanation, TargetState, WhyAnswer, WhyRule } from '../../domain/why.ts';
 import { recordedRules } from '../../history/replay/gated-again.ts';
@@ -388,7 +388,7 @@ function asOf({ run: { frame } }: Moment, { seenAtMs }: RecordAt, atMs: number, 
     state === 'failed' || (state === 'read' && !trusted) ? [`the ${source}`] : [],
   );
   const given = [...(frame.given?.values() ?? [])].flatMap((table) =>
-    doubtAt(table, startedAt) ? [`$facts.${table.source}`] : [],
+    doubtAt(table, startedAt) ? [givenName(table.source)] : [],
   );
   const untrusted = [...lists, ...given].map((source) => `run ${seq} could not use its reading of ${source}`);
   const notes = [...faults, ...untrusted, 'plans that waited then are not recorded'];

@@ -35,7 +35,14 @@ import {
 import type { SourceReading } from '../../domain/snapshot.ts';
 import type { RunRecord } from '../../domain/store.ts';
 import type { OperatorStore } from '../../domain/store-ports.ts';
-import { isSource, type ReadingName, SOURCES, SUBJECT_KINDS, type SubjectKind } from '../../domain/subjects.ts';
+import {
+  givenName,
+  isSource,
+  type ReadingName,
+  SOURCES,
+  SUBJECT_KINDS,
+  type SubjectKind,
+} from '../../domain/subjects.ts';
 import type { Engine } from '../run/engine.ts';
 
 /** Errors: AppError `usage` for an empty one, with the advice, and for one of more than 1,000 characters. */
@@ -247,7 +254,7 @@ export async function acceptSnapshot(
   const latest = await store.runsOverLists(RUNS_LOOKED_AT);
   const given = latest.flatMap(({ findings }) => findings?.snapshot.given ?? []).map((one) => one.source);
   const known = [...SOURCES, ...new Set(given)];
-  const chosen = known.find((name) => name === source) ?? known.find((name) => name === `$facts.${source}`);
+  const chosen = known.find((name) => name === source) ?? known.find((name) => name === givenName(source));
   if (!chosen) throw new AppError('usage', `\`${source}\` has no reading to accept: expected ${known.join(', ')}`);
   const run = latest.find((each) => (readingIn(each, chosen)?.state ?? 'skipped') !== 'skipped');
   if (!run) throw new AppError('not_found', `no run has read ${chosen} yet: there is nothing to accept`);

@@ -14,7 +14,7 @@ import {
 import type { UsedAcceptance } from '../../domain/operator.ts';
 import type { Baseline, Movement, SourceReading, TrustReason } from '../../domain/snapshot.ts';
 import type { PullReader } from '../../domain/store-ports.ts';
-import type { GivenName } from '../../domain/subjects.ts';
+import { givenName } from '../../domain/subjects.ts';
 import type { Evaluator } from '../../domain/verdict.ts';
 import { redactedBaseline } from '../pull/part-reader.ts';
 import { skippedReading } from '../pull/pull-source.ts';
@@ -44,8 +44,6 @@ interface Gated {
   table: GivenTable;
   reading: SourceReading;
 }
-
-const nameOf = (source: Pick<GivenSource, 'name'>): GivenName => `$facts.${source.name}`;
 
 export class GivenGate {
   private gated = new Map<string, Gated>();
@@ -79,7 +77,7 @@ export class GivenGate {
     { evaluator, reader, trust, nowMs }: GivenAsked,
     read: GivenRead,
   ): Promise<Gated> {
-    const name = nameOf(source);
+    const name = givenName(source.name);
     const table = found?.table;
     if (!table) {
       const text = found?.fault ? `could not be read: ${found.fault.text}` : 'has not been read yet';
@@ -144,7 +142,7 @@ function isMany(repeated: number, count: number, { shrunkRecords, unreadablePerc
 
 function staleOr({ table, reading }: Gated, source: GivenSource, nowMs: number): SourceReading {
   if (!reading.trusted || nowMs <= table.freshUntilMs) return reading;
-  const name = nameOf(source);
+  const name = givenName(source.name);
   const text = `${name}: ${doubtAt(table, nowMs)?.text}`;
   return { ...reading, trusted: false, reasons: [{ source: name, code: 'stale', text }] };
 }

@@ -160,7 +160,7 @@ async function runHere(io: Io, config: Config, options: RunOptions): Promise<Rep
   });
   const { engine, ending, close } = composition;
   try {
-    await ending.until('the sources of facts', composition.given.readDue(ending.asked));
+    await ending.until('the sources of facts', composition.given.readSettled(ending.asked));
     const request = {
       mode: config.mode,
       trigger: 'command',

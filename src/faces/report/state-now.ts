@@ -5,9 +5,9 @@ import { ageText, DAY_MS, timeText } from '../../base/time.ts';
 import type { ReportSnapshot } from '../../contract/report.ts';
 import { guardsOf } from '../../domain/guards.ts';
 import { INBOX_STATES } from '../../domain/operator.ts';
-import { doubtedTransmitters, type Transmitter, type TransmitterState, transmitterDoubt } from '../../domain/signal.ts';
+import { type Transmitter, type TransmitterState, transmitterDoubt } from '../../domain/signal.ts';
 import type { DoneInDay, InboxCounts, RecordReader, WorkNow, WorkReader } from '../../domain/store-ports.ts';
-import { isSource } from '../../domain/subjects.ts';
+import { isSource, sourceOfGiven } from '../../domain/subjects.ts';
 import { snapshotView } from './decision-view.ts';
 import { actWords, asSentence, countText, listed, plural, verbOf } from './fact-text.ts';
 import { INBOX_WORDS } from './inbox.ts';
@@ -19,14 +19,14 @@ export interface Now {
   snapshot: ReportSnapshot | undefined;
   /** Rules that what people did has stopped. */
   braked?: readonly string[];
-  /** Transmitters whose signals may be missing. */
-  doubted?: readonly string[];
+  /** Of `signals.yaml`. */
+  transmitters?: readonly TransmitterNow[];
 }
 
 export async function readNow(
   reader: WorkReader & Pick<RecordReader, 'runsOverLists' | 'rollouts' | 'transmitterStates'>,
   nowMs: number,
-  rules: Parameters<typeof guardsOf>[0],
+  rules: GuardedRules,
 ): Promise<Now> {
   const [newest, before] = await reader.runsOverLists(2);
   // A run that still reads has no snapshot yet: the one before it is the last that has.
@@ -34,10 +34,8 @@ export async function readNow(
   const snapshot = run && snapshotView(run);
   const braked = (await reader.rollouts()).flatMap(({ rule, braked }) => (braked ? [rule] : []));
   const work = await reader.workNow(nowMs);
-  const transmitters = guardsOf(rules)?.transmitters ?? [];
-  const states = transmitters.length === 0 ? [] : await reader.transmitterStates();
-  const doubted = doubtedTransmitters(transmitters, states, nowMs).map(({ name }) => name);
-  return { atMs: nowMs, work, snapshot: snapshot?.id === null ? undefined : snapshot, braked, doubted };
+  const transmitters = await transmittersNow(reader, rules, nowMs);
+  return { atMs: nowMs, work, snapshot: snapshot?.id === null ? undefined : snapshot, braked, transmitters };
 }
 
 export interface State {
@@ -56,7 +54,7 @@ interface Beside {
 /** `3 plans wait for a yes, 7 services were disabled in the last 24 hours.` */
 export function stateNow(now: Now | undefined, { isWrong = false, found = [] }: Beside = {}): State {
   const isStopped = now?.work.isStopped === true;
-  const doubted = now?.doubted ?? [];
+  const doubted = (now?.transmitters ?? []).flatMap(({ name, standing }) => (standing === 'in doubt' ? [name] : []));
   const untrusted = now?.snapshot === undefined ? [] : untrustedNames(now.snapshot);
   const items = [
     ...found,
@@ -83,18 +81,37 @@ export function stateNow(now: Now | undefined, { isWrong = false, found = [] }: 
 /** `devices`, `the source inventory`: whatever of it is in doubt. */
 function untrustedNames({ id, trusted, reasons }: ReportSnapshot): string[] {
   if (trusted || id === null) return [];
-  const names = reasons.map(({ source }) =>
-    isSource(source) ? source : `the source ${source.slice('$facts.'.length)}`,
-  );
+  const names = reasons.map(({ source }) => (isSource(source) ? source : `the source ${sourceOfGiven(source)}`));
   return names.length === 0 ? ['what it read'] : [...new Set(names)];
 }
 
-/** When it was last heard of, how much came, and what was refused why. `isDoubted`: a person should look. */
-export function transmitterNow(
-  transmitter: Transmitter,
-  state: TransmitterState | undefined,
+type GuardedRules = Parameters<typeof guardsOf>[0];
+
+export interface TransmitterNow {
+  name: string;
+  /** `in doubt`: rules over its signals are unknown; `fails`: its last contact did, and what it sent before still counts. */
+  standing: 'heard' | 'nothing yet' | 'fails' | 'in doubt';
+  /** When it was last heard of, how much came, and what was refused why. */
+  words: string[];
+}
+
+export async function transmittersNow(
+  reader: Pick<RecordReader, 'transmitterStates'>,
+  rules: GuardedRules,
   nowMs: number,
-): { isDoubted: boolean; words: string[] } {
+): Promise<TransmitterNow[]> {
+  const all = guardsOf(rules)?.transmitters ?? [];
+  const states = all.length === 0 ? [] : await reader.transmitterStates();
+  return all.map((one) =>
+    transmitterNow(
+      one,
+      states.find(({ name }) => name === one.name),
+      nowMs,
+    ),
+  );
+}
+
+function transmitterNow(transmitter: Transmitter, state: TransmitterState | undefined, nowMs: number): TransmitterNow {
   const { counts = {}, contactAt, known, stream: { status = 'unknown', fault } = {} } = state ?? {};
   const { accepted = 0, repeated = 0, unknown = 0, ...refused } = counts;
   const why = Object.entries(refused).map(([reason, count]) => `${countText(count)} for ${reason}`);
@@ -108,8 +125,9 @@ export function transmitterNow(
     ...(status === 'unknown' ? [] : [`its stream is ${status}`]),
     ...(fault ? [`it cannot be asked since ${timeText(fault.sinceMs)}: ${fault.text}`] : []),
   ];
-  const doubt = transmitterDoubt(transmitter, state, nowMs);
-  return { isDoubted: fault !== undefined || doubt !== undefined || contactAt === undefined, words };
+  const isDoubted = transmitterDoubt(transmitter, state, nowMs) !== undefined;
+  const heard = contactAt === undefined ? 'nothing yet' : 'heard';
+  return { name: transmitter.name, standing: isDoubted ? 'in doubt' : fault ? 'fails' : heard, words };
 }
 
 /** `rule ban-compromised-device acts no more, since people reversed or exempted what it did`. */

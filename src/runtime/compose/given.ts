@@ -16,8 +16,10 @@ export interface Given {
   facts: GivenFacts;
   /** What runs join to their records. */
   gate: GivenGate;
-  /** Reads those that are due, before a run or a job that does not come again. Never rejects. */
-  readDue(signal: AbortSignal): Promise<void>;
+  /** Reads those that are due, for who comes again. Never rejects. */
+  readDue(signal: AbortSignal): Promise<unknown>;
+  /** The same before a single run: files that are being written are waited for. Never rejects. */
+  readSettled(signal: AbortSignal): Promise<void>;
   /** The same until `signal` aborts. */
   untilEnding(signal: AbortSignal): Promise<void>;
   alerts(): Promise<Alert[]>;
@@ -34,7 +36,8 @@ export function composeGiven(
   return {
     facts: tables,
     gate: new GivenGate(tables),
-    readDue: (signal) => reader.readSettled(sources(), signal),
+    readDue: (signal) => reader.readDue(sources(), signal),
+    readSettled: (signal) => reader.readSettled(sources(), signal),
     untilEnding: (signal) => reader.untilEnding(sources, signal),
     alerts: () => reader.alerts(sources()),
   };

@@ -22,7 +22,7 @@ import type { Alert, Outbox } from '../../domain/notification.ts';
 import { stopText } from '../../domain/operator.ts';
 import { liftedText, type Plan, type PlanRevision } from '../../domain/plan.ts';
 import type { Clock, Ids } from '../../domain/ports.ts';
-import { doubtedTransmitters } from '../../domain/signal.ts';
+import { transmitterDoubt } from '../../domain/signal.ts';
 import { distrustedNow } from '../../domain/snapshot.ts';
 import type { RunRecord } from '../../domain/store.ts';
 import type { AuditReader, PlanStore, PullStore, RecordReader, RunStore } from '../../domain/store-ports.ts';
@@ -169,10 +169,14 @@ export async function transmitterAlerts(
 ): Promise<Alert[]> {
   const transmitters = guardsOf(rules)?.transmitters ?? [];
   if (transmitters.length === 0) return [];
-  const doubted = doubtedTransmitters(transmitters, await reader.transmitterStates(), nowMs);
-  return doubted.map(({ name, doubt }) => {
+  const states = await reader.transmitterStates();
+  return transmitters.flatMap((one): Alert[] => {
+    const { name } = one;
+    const state = states.find((each) => each.name === name);
+    const doubt = transmitterDoubt(one, state, nowMs);
+    if (doubt === undefined) return [];
     const text = `transmitter ${name}: ${doubt}; rules over its signals are unknown until it is heard of`;
-    return { key: `transmitter ${name}`, code: 'signals_silent', text, about: { transmitter: name } };
+    return [{ key: `transmitter ${name}`, code: 'signals_silent', text, about: { transmitter: name } }];
   });
 }
 

@@ -52,12 +52,18 @@ describe('the first sentence', () => {
     ];
     const now = async () => stateNow(await readNow(store, clock.nowMs(), rules)).sentence;
     const alerts = async () => (await transmitterAlerts(store, rules, clock.nowMs())).map(({ text }) => text);
-    expect(await now()).toBe('All is well.');
+    // Nobody has asked it yet.
+    expect(await now()).toBe('Something is wrong. Signals of idp may be missing.');
     const proven = { fromMs: START_MS - HOUR_MS, toMs: START_MS };
     const unproven = { transmitter: 'idp', atMs: START_MS, signals: [], proven: undefined, refused: {} };
     await store.signalBox().receive({ ...unproven, stream: { status: 'enabled' } });
     expect(await now()).toBe('Something is wrong. Signals of idp may be missing.');
-    await store.signalBox().receive({ transmitter: 'idp', atMs: START_MS, signals: [], proven, refused: {} });
+    const first = { text: 'status 401', sinceMs: START_MS };
+    await store.signalBox().receive({ ...unproven, stream: { status: 'unknown', fault: first } });
+    expect(await now()).toBe('Something is wrong. Signals of idp may be missing.');
+    await store
+      .signalBox()
+      .receive({ transmitter: 'idp', atMs: START_MS, signals: [], stream: { status: 'enabled' }, proven, refused: {} });
     clock.advance(2 * HOUR_MS);
     expect([await now(), await alerts()]).toEqual(['All is well.', []]);
     clock.advance(1);

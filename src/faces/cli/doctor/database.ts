@@ -24,7 +24,6 @@ import { lostFactsText } from '../../../domain/lists.ts';
 import { beyondHistoryText } from '../../../domain/look-back.ts';
 import { stopText } from '../../../domain/operator.ts';
 import { MODES, rulesThatWarn } from '../../../domain/rule.ts';
-import type { TransmitterState } from '../../../domain/signal.ts';
 import { distrustedNow } from '../../../domain/snapshot.ts';
 import type { RecordReader, WorkReader } from '../../../domain/store-ports.ts';
 import type { Source } from '../../../domain/subjects.ts';
@@ -50,7 +49,7 @@ import { systemClock } from '../../../runtime/system/clock.ts';
 import { BackupFolder, inspectDatabase, isOverdue, type KeptBackup } from '../../../store/sqlite/backup.ts';
 import { showHidden } from '../../report/fact-text.ts';
 import { auditCheckText } from '../../report/lists-text.ts';
-import { inboxItems, transmitterNow } from '../../report/state-now.ts';
+import { inboxItems, transmittersNow } from '../../report/state-now.ts';
 import { credentialName, namingApi } from '../daemon-client.ts';
 import { sizeText } from '../io.ts';
 import { type Check, countOfWords, ok, problem, warning } from './check.ts';
@@ -159,7 +158,7 @@ async function contentChecks(
       ...(stop ? [warning('stop', stopText(stop), '`trustward resume --reason …` when it is over')] : []),
       ...(await sourceChecks(reader)),
       ...(await givenChecks(database, rules)),
-      ...signalChecks(await reader.transmitterStates(), rules),
+      ...(await signalChecks(reader, rules)),
       ...(await needlessExemptions(reader)),
       ...(await needlessGuards(reader, guardsOf(rules)?.ask ?? [])),
       ...(await inboxChecks(reader)),
@@ -177,14 +176,15 @@ async function sourceChecks(reader: Pick<RecordReader, 'runsOverLists'>): Promis
   });
 }
 
-function signalChecks(states: readonly TransmitterState[], rules: readonly LoadedRule[]): Check[] {
-  const nowMs = systemClock.nowMs();
-  return (guardsOf(rules)?.transmitters ?? []).map((transmitter) => {
-    const title = `transmitter ${transmitter.name}`;
-    const state = states.find(({ name }) => name === transmitter.name);
-    const { isDoubted, words } = transmitterNow(transmitter, state, nowMs);
-    const text = showHidden(words.join('; '));
-    return isDoubted ? warning(title, text, 'docs/signals.md, under When signals are missing') : ok(title, text);
+async function signalChecks(
+  reader: Pick<RecordReader, 'transmitterStates'>,
+  rules: readonly LoadedRule[],
+): Promise<Check[]> {
+  return (await transmittersNow(reader, rules, systemClock.nowMs())).map(({ name, standing, words }) => {
+    const [title, text] = [`transmitter ${name}`, showHidden(words.join('; '))];
+    return standing === 'heard'
+      ? ok(title, text)
+      : warning(title, text, 'docs/signals.md, under When signals are missing');
   });
 }
 

@@ -1,12 +1,11 @@
 // web: what Trustward says of itself: the state of each of its parts, and what it read last. In: the readiness of the daemon, the last run. Out: a page.
 
-import { guardsOf } from '../../../domain/guards.ts';
 import type { HttpDeps } from '../../http/deps.ts';
 import type { Route } from '../../http/route.ts';
 import { plural } from '../../report/fact-text.ts';
 import { Link } from '../../report/html/link.tsx';
 import { Lines, Mark, Table, Term, When, Words } from '../../report/html/text.tsx';
-import { readNow, transmitterNow } from '../../report/state-now.ts';
+import { readNow, type TransmitterNow } from '../../report/state-now.ts';
 import { sourceWords } from '../../report/words.ts';
 import { readPage } from '../answer.tsx';
 import { Live } from '../parts/act.tsx';
@@ -39,7 +38,7 @@ export function healthPages(deps: HttpDeps): Route[] {
 
 async function state(deps: HttpDeps) {
   const checks = await deps.readiness();
-  const { snapshot } = await readNow(deps.reader, deps.clock.nowMs(), deps.rules());
+  const { snapshot, transmitters = [] } = await readNow(deps.reader, deps.clock.nowMs(), deps.rules());
   const wrong = checks.filter(({ ok }) => !ok).length;
   return (
     <>
@@ -93,28 +92,24 @@ async function state(deps: HttpDeps) {
             />
           )}
         </section>
-        {await transmitters(deps)}
+        {transmitters.length === 0 ? null : transmittersCard(transmitters)}
       </div>
     </>
   );
 }
 
-async function transmitters({ reader, rules, clock }: HttpDeps) {
-  const all = guardsOf(rules())?.transmitters ?? [];
-  if (all.length === 0) return null;
-  const states = await reader.transmitterStates();
+const TONES = { heard: 'good', 'nothing yet': 'wait', fails: 'wait', 'in doubt': 'bad' } as const;
+
+function transmittersCard(transmitters: readonly TransmitterNow[]) {
   return (
     <section class="card">
       <h2>Transmitters</h2>
       <Table
         caption="Transmitters of signals.yaml"
         columns={['Transmitter', 'Signals', 'Notes']}
-        rows={all.map((one) => {
-          const state = states.find(({ name }) => name === one.name);
-          const { isDoubted, words } = transmitterNow(one, state, clock.nowMs());
-          const mark = <Mark word={isDoubted ? 'in doubt' : 'heard'} tone={isDoubted ? 'bad' : 'good'} />;
-          return { cells: [<Term>{one.name}</Term>, mark, <Lines texts={words} />] };
-        })}
+        rows={transmitters.map(({ name, standing, words }) => ({
+          cells: [<Term>{name}</Term>, <Mark word={standing} tone={TONES[standing]} />, <Lines texts={words} />],
+        }))}
       />
     </section>
   );
