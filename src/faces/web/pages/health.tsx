@@ -92,8 +92,8 @@ async function state(deps: HttpDeps) {
             />
           )}
         </section>
-        {transmitters.length === 0 ? null : transmittersCard(transmitters)}
       </div>
+      {transmitters.length === 0 ? null : transmittersCard(transmitters)}
     </>
   );
 }
